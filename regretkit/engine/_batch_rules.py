@@ -1,8 +1,8 @@
-"""The rules of a game as functions of whole numbers, traced from a batch of one history.
+"""Trace the rules of a game to functions of integers.
 
-A batch of one history is followed from the root, its arrays unknown as far as actions determine
-them. What is known without them, such as the number of moves, distinguishes stages; the code of
-most stages is that of others.
+Tracing follows a batch of one history from the root. Values that depend on actions are symbolic.
+Other values, such as the number of moves, are constants of a *stage*. Stages with identical code
+share it.
 """
 
 import copy
@@ -42,47 +42,47 @@ _SIGNATURES = {
     "child": "state, at, dealt, action, to",
 }
 _Source: TypeAlias = tuple[Sequence[Any], Callable[[list[str]], list[str]]]
-"""What a function computes, and its last lines, given the names of that."""
+"""The outputs of a function, and a function from their names to its last lines."""
 _QUIET = 32
-"""Stages without new code after which further ones are left until they are needed."""
+"""Tracing pauses after this number of stages without new code."""
 _MOST_STAGES, _MOST_LINES = 2_000, 10_000
 _CHECKED = 20
-"""Random plays in which traced rules are compared with the game's."""
+"""Number of random plays that compare traced rules with the game's."""
 
 
 class RuleFunctions(NamedTuple):
     """Rules as plain functions; ``kind`` is a stage's entry in ``TracedRules.codes``.
 
-    The state of a history is a row of ``state``, which begins at ``at``; ``dealt`` holds numbers
-    that depend on the initial chance moves alone.
+    ``state`` holds the row of a history from ``at`` on. ``dealt`` holds numbers that depend on the
+    initial chance actions only.
     """
 
     player: Callable[..., int]
     legal: Callable[..., int]
-    """Writes the legal actions to ``moves``, with one spare entry; returns how many they are."""
+    """Writes the legal actions to ``moves``, which needs one spare entry; returns their number."""
     key: Callable[..., int]
-    """Writes the observations to ``known``; returns their hash, which is the key."""
+    """Writes the observations to ``known``; returns their hash, the key of the information set."""
     payoff: Callable[..., float]
     chance: Callable[..., None]
     """Writes the probability of each action."""
     child: Callable[..., int]
-    """Writes the row after an action, at ``to``; returns which of ``nexts`` its stage is."""
+    """Writes the row after an action at ``to``; returns the index of its stage in ``nexts``."""
     deal: Callable[..., list[int]]
-    """Returns ``dealt``, from the row after the initial chance moves."""
+    """Returns ``dealt``, given the row after the initial chance actions."""
 
 
 class TracedRules:
-    """The rules of a game, as far as stages were needed.
+    """The rules of a game, traced stage by stage on demand.
 
     Raises
     ------
     UntraceableError
-        When the rules do what cannot be traced.
+        If the rules cannot be traced.
     """
 
     def __init__(self, rules: Rules, start: Batch, players: int, moves: int = 0) -> None:
         self._rules, self._players, self._moves = rules, players, moves
-        # Rows have whole numbers of 64 bits, which narrower columns need not wrap around.
+        # Rows have integers of 64 bits, which need no code to wrap around.
         self._start = Batch(start.length, **{n: _wide(c) for n, c in start.columns.items()})
         self._recorded: Recorded = {}
         self._numbers: dict[Any, int] = {}
@@ -91,9 +91,9 @@ class TracedRules:
         self._bodies: dict[str, dict[str, int]] = {name: {} for name in _SIGNATURES}
         self._sources: dict[str, list[_Source]] = {name: [] for name in _SIGNATURES}
         self.codes: list[list[int]] = []
-        """For each stage, which code each function has."""
+        """The number of each function, for each stage."""
         self.nexts: list[list[int]] = []
-        """For each stage, those that may follow."""
+        """The stages that may follow each stage."""
         self.width, self.most_actions, self.observations = 1, 1, 0
         with tracing(self._recorded):
             self._stage(self._start)
@@ -101,7 +101,7 @@ class TracedRules:
         self._check()
 
     def explore(self) -> bool:
-        """Trace further stages, until several bring nothing new; return whether code is new."""
+        """Trace further stages until ``_QUIET`` have no new code; return whether any had."""
         quiet, new, kept = 0, False, self._kept()
         with tracing(self._recorded):
             while quiet < _QUIET and len(self.codes) < len(self.stages):
@@ -117,7 +117,7 @@ class TracedRules:
         return (*(len(bodies) for bodies in self._bodies.values()), self.width, self.most_actions)
 
     def _kept(self) -> set[str]:
-        """Return the numbers of a row that no move changes after those of ``moves``."""
+        """Return the entries of a row that no action changes after the initial chance actions."""
         stages, seen = {0}, set[int]()
         for _ in range(self._moves):
             stages = self._after(stages)
@@ -138,7 +138,7 @@ class TracedRules:
     # Stages
 
     def _stage(self, batch: Any) -> tuple[int, list[Any]]:
-        """Return the number of a batch's stage, and the row of what is not known of it."""
+        """Return the number of a batch's stage, and the row of its symbolic values."""
         symbolic, row, key = copy.copy(batch), list[Any](), list[Any]()
         for name, value in attributes(batch):
             if not isinstance(value, Cells | np.ndarray):
@@ -176,7 +176,7 @@ class TracedRules:
 
     @np.errstate(all="ignore")
     def after_chance(self) -> list[tuple[int, Indices]]:
-        """Return the stage and the row after each outcome of the initial chance moves."""
+        """Return the stage and the row after each outcome of the initial chance actions."""
         functions, outcomes = self.functions(dealt=False), [(0, np.zeros(self.width, np.int64))]
         legal, chances = [0] * (self.most_actions + 1), [0.0] * self.most_actions
         for _ in range(self._moves):
@@ -219,7 +219,7 @@ class TracedRules:
         self.nexts.append(targets)
 
     def _observed(self, h: Batch) -> Any:
-        """Return the number of the information set, and the observations."""
+        """Return the key of the information set, then the observations."""
         zero = Cells.of(np.zeros(1, np.int64))
         blocks = [zero + column for column in self._rules.observed(h)]
         columns = [
@@ -231,7 +231,7 @@ class TracedRules:
         return np.concatenate([mixed(columns), *columns])
 
     def _number(self, name: str, source: _Source) -> int:
-        """Return the number of a function, which is another's of the same code."""
+        """Return the number of a function; functions with the same code share it."""
         bodies, sources = self._bodies[name], self._sources[name]
         lines = code(*source)
         number = bodies.setdefault("\n".join(lines), len(sources))
@@ -248,11 +248,11 @@ class TracedRules:
         ]
         return drawn, lambda names: [
             *(f"chances[{c}] = {x}" for c, x in zip(columns, names, strict=True)),
-            "return 0",  # as functions of stages without chance do
+            "return 0",  # the type of functions of stages without chance
         ]
 
     def _merged(self, method: Callable[[], Any]) -> list[Any]:
-        """Return the entries of what a method returns for its only history."""
+        """Return the entries of a method's result for the only history."""
         ways = [(met, [*Cells.of(found).values.ravel()]) for met, found in _ways(method)]
         return _together(ways)
 
@@ -271,7 +271,10 @@ class TracedRules:
     # Functions
 
     def functions(self, *, dealt: bool = True) -> RuleFunctions:
-        """Return the functions of all stages so far, without ``dealt`` those of initial moves."""
+        """Return the functions of all stages so far.
+
+        Without ``dealt``, they do not use ``dealt``, as for the initial chance actions.
+        """
         sources = [source for name in _SIGNATURES for source in self._sources[name]]
         kept, known = self._kept() if dealt else (), dict[Cell, str]()
         for outputs, _ in sources:
@@ -299,7 +302,7 @@ class TracedRules:
 
     @np.errstate(all="ignore")  # integers wrap around
     def _check(self) -> None:
-        """Compare traced rules with the game's in random plays."""
+        """Compare traced rules with the game's rules in random plays."""
         rules, initial, draws = self.functions(), self.functions(dealt=False), random.Random(1)
         for _ in range(_CHECKED):
             stage, dealt = 0, list[int]()
@@ -333,7 +336,7 @@ class TracedRules:
                     observed = history.information_set()
                     expected += [int(mixed(np.array(observed)[:, np.newaxis])[0]), *observed]
                 _compare(found, expected)
-                if count == 0:  # refused where it is played
+                if count == 0:  # play raises the error
                     break
                 move = np.int64(draws.choice(moves[:count]))
                 history = history.child(move)
@@ -346,7 +349,7 @@ def _wide(column: Any) -> Any:
 
 def _compare(found: Sequence[Any], expected: Sequence[Any]) -> None:
     if [*found] != [*expected]:
-        raise UntraceableError(f"traced rules give {found} where the game's give {expected}")
+        raise UntraceableError(f"traced rules return {found}, the game's rules {expected}")
 
 
 def _ways(method: Callable[[], Any]) -> list[tuple[Any, Any]]:
@@ -357,7 +360,7 @@ def _ways(method: Callable[[], Any]) -> list[tuple[Any, Any]]:
 
 
 def _together(ways: Sequence[tuple[Any, list[Any]]]) -> list[Any]:
-    """Return the entries of all ways as one list, of their number where that differs."""
+    """Merge the entries of all paths into one list, as long as the longest."""
     length = max(len(entries) for _, entries in ways)
     padded = [(met, entries + [0] * (length - len(entries))) for met, entries in ways]
     result = padded[-1][1]
@@ -367,7 +370,7 @@ def _together(ways: Sequence[tuple[Any, list[Any]]]) -> list[Any]:
 
 
 def _outcomes(player: Any, players: int) -> set[int]:
-    """Return who may act."""
+    """Return the possible values of the acting player."""
     if not isinstance(player, Cell):
         return {int(player)}
     if player.op == "where":
@@ -390,9 +393,10 @@ def _choice(names: list[str]) -> list[str]:
 
 
 def _runs(legal: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
-    """Yield columns of actions, from one to before another, and which of them are legal.
+    """Yield ranges of columns and their legal actions: ``(begin, end, legal)``.
 
-    Those of a single column by a truth value, others by the first that is.
+    For a single column, ``legal`` is a boolean. For several, it is the first legal column, and all
+    later columns of the range are legal.
     """
     column = 0
     while column < len(legal):
@@ -408,7 +412,7 @@ def _runs(legal: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
 
 
 def _threshold(legal: Any, column: int) -> tuple[Any, int] | None:
-    """Return an expression and a number whose sum is the first legal column."""
+    """Return a cell and a number whose sum is the first legal column, or None."""
     if not isinstance(legal, Cell) or legal.op not in ("greater", "less"):
         return None
     greater, smaller = legal.args if legal.op == "greater" else reversed(legal.args)
@@ -420,7 +424,7 @@ def _threshold(legal: Any, column: int) -> tuple[Any, int] | None:
 def _counted(runs: Sequence[tuple[int, int, Any]], names: list[str]) -> list[str]:
     lines = ["n = 0"]
     for (column, end, _), name in zip(runs, names, strict=True):
-        if end > column + 1:  # all at once, without a branch
+        if end > column + 1:  # write all columns without a branch
             lines += [f"for k in range({end - column}):", f"    moves[n + k] = {name} + k"]
             lines.append(f"n += {end} - {name}")
         elif name != "False":

@@ -1,4 +1,4 @@
-"""Trees and payoffs of a game in arrays laid out for machine code."""
+"""Trees and payoffs of a game, in arrays for machine code."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -22,8 +22,8 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 class FlatTrees(NamedTuple):
     """Decision points and sequences of several trees, in the order of the game.
 
-    Each tree has its empty sequence, then its actions. A player on simplices is one whose decision
-    points all follow the empty sequence.
+    Each tree has its empty sequence, then its actions. On simplices, all decision points follow the
+    empty sequence.
     """
 
     first: UInt32Array
@@ -31,11 +31,11 @@ class FlatTrees(NamedTuple):
     last: UInt32Array
     """One past its last sequence."""
     parent: UInt32Array
-    """The sequence before it."""
+    """The parent sequence of each decision point."""
     infoset_offsets: UInt32Array
-    """First decision point of each tree, and the number of all of them."""
+    """First decision point of each tree, and the number of decision points."""
     sequence_offsets: UInt32Array
-    """First sequence of each tree, the empty one, and the number of all of them."""
+    """Empty sequence of each tree, and the number of sequences."""
 
     @property
     def players(self) -> int:
@@ -60,7 +60,7 @@ def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
         parts, sequences.tolist(), infosets[:-1], infosets[1:], strict=False
     ):
         own = slice(*ends)
-        # Into arrays that are there, as a tree may be most of what is in memory
+        # Write in place: a tree may take most of the memory.
         np.add(part.first, 1 + begin, out=first[own], casting="unsafe")
         np.add(first[own], part.sizes, out=last[own], casting="unsafe")
         np.add(parents, begin, out=parent[own], casting="unsafe")
@@ -70,37 +70,36 @@ def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
 class Trees(NamedTuple):
     """The same trees, numbered by ranges.
 
-    A range has the decision points of a tree with one rule, one height (how many decisions can
-    follow at most) and one number of actions, in the order of the game. Action k of its i-th point
-    has the number ``first + stride * k + i``, so that the numbers of one action lie side by side.
-    ``stride`` is the number of points, filled up to whole vectors, or 1. The ranges of a tree go
-    from the root to the leaves. The last sequence belongs to no tree, and comes before the points
-    that fill up.
+    A range contains the decision points of a tree with the same rule, height (the largest number of
+    later decisions) and number of actions, in the order of the game. Action k of its i-th point is
+    the sequence ``first + stride * k + i``: entries of one action are contiguous. ``stride`` is the
+    number of points, padded to whole vectors, or 1. The ranges of a tree go from the root to the
+    leaves. The last sequence belongs to no tree: it is the parent of padding points.
     """
 
     ranges: Indices
-    """For each range its first point, its number of points, its stride, its number of actions, and
-    its first sequence; shape ``(ranges, 5)``."""
+    """First point, number of points, stride, number of actions and first sequence of each range;
+    shape ``(ranges, 5)``."""
     followed: UInt32Array
-    """Number of points that follow those of each range."""
+    """Number of points directly after each range."""
     range_offsets: UInt32Array
-    """First range of each tree, and the number of all of them."""
+    """First range of each tree, and the number of ranges."""
     sequence_offsets: UInt32Array
-    """First sequence of each tree, the empty one, and the last sequence of all."""
+    """Empty sequence of each tree, then the last sequence."""
     parent: UInt32Array
-    """The sequence before each point."""
+    """The parent sequence of each point."""
     child_offsets: UInt32Array
-    """For each sequence, where its points begin in ``children``, and its length."""
+    """First entry of each sequence in ``children``, and the length of ``children``."""
     children: UInt32Array
     """The points after each sequence, in decreasing order of the game."""
     sequence: UInt32Array
-    """The number here of each sequence of ``FlatTrees``,"""
+    """The number here of each sequence of ``FlatTrees``."""
     point: UInt32Array
-    """and of each decision point."""
+    """The number here of each decision point of ``FlatTrees``."""
     begin: UInt32Array
-    """First sequence of each tree in ``FlatTrees``, and the number of all of them."""
+    """First sequence of each tree in ``FlatTrees``, and the number of sequences there."""
     point_offsets: UInt32Array
-    """Its first decision point there, and the number of all of them."""
+    """First decision point of each tree in ``FlatTrees``, and the number of points there."""
 
     @property
     def sequences(self) -> int:
@@ -114,7 +113,7 @@ class Trees(NamedTuple):
 
 
 _FEW = 3
-"""Actions up to which a single decision point fills a vector; with more, neighbours are actions."""
+"""Most actions for which a single point is padded to a vector; otherwise its stride is 1."""
 
 
 def trees_in_ranges(
@@ -122,7 +121,7 @@ def trees_in_ranges(
 ) -> Trees:
     """Return trees by ranges.
 
-    Points of one ``kind`` share a range; those of a ``group``, which are alike, their height.
+    Points of different ``kind`` are in different ranges. Points of a ``group`` share their height.
     """
     first, size = flat.first.astype(np.int64), (flat.last - flat.first).astype(np.int64)
     points, trees = first.size, flat.players
@@ -138,7 +137,7 @@ def trees_in_ranges(
     stride = np.where((count == 1) & (actions > _FEW), 1, -(-count // LANES) * LANES)
     first_point, first_sequence = np.cumsum(stride) - stride, np.cumsum(actions * stride)
     first_sequence += 1 + owner - actions * stride  # each tree begins with its empty sequence
-    # Numbers of points and sequences
+    # Number the points, then the sequences: first + stride * k + i.
     of_range = np.cumsum(new) - 1
     within = np.arange(points) - begin[of_range]
     point = np.empty(points, dtype=np.int64)
@@ -179,7 +178,7 @@ def _inverse(order: Indices) -> Indices:
 
 
 def _parents(flat: FlatTrees) -> tuple[Indices, Indices]:
-    """Return the points that follow others, and the points before them."""
+    """Return the points with a previous point, and their previous points."""
     owner = np.full(int(flat.sequence_offsets[-1]), -1)
     size = (flat.last - flat.first).astype(np.int64)
     owner[expand_ranges(flat.first.astype(np.int64), size)] = np.repeat(np.arange(size.size), size)
@@ -189,7 +188,7 @@ def _parents(flat: FlatTrees) -> tuple[Indices, Indices]:
 
 
 def _heights(flat: FlatTrees, group: Indices | None) -> Indices:
-    """Return how many decisions can follow each point at most."""
+    """Return the largest number of decisions after each point."""
     group = np.arange(flat.first.size) if group is None else group
     following, before = _parents(flat)
     above = np.full(group.max(initial=-1) + 1, -1)
@@ -206,10 +205,10 @@ def _heights(flat: FlatTrees, group: Indices | None) -> Indices:
 
 
 class Iterates(NamedTuple):
-    """What changes in an iteration: one number for each sequence, or for each point."""
+    """Arrays that an iteration changes, by sequence or by point."""
 
     strategy: Vector
-    """x in sequence form, followed by workspace for sums of it that payoffs share."""
+    """x in sequence form, then workspace for shared sums of ``SparsePayoffs``."""
     behavior: Vector
     """b, the distribution at each decision point."""
     utility: Vector
@@ -221,11 +220,11 @@ class Iterates(NamedTuple):
     values: Vector
     """The value of each point in the last iteration."""
     reach: Vector
-    """Workspace for numbers of the points of a range."""
+    """Workspace: one number for each point of a range."""
 
 
 def zero_iterates(trees: Trees, shared_sums: int) -> Iterates:
-    """Return iterates of zeros, with room for sums that payoffs share."""
+    """Return iterates of zeros, with workspace for shared sums of payoffs."""
     size = trees.sequences
     return Iterates(
         strategy=np.zeros(size + shared_sums),
@@ -241,40 +240,39 @@ def zero_iterates(trees: Trees, shared_sums: int) -> Iterates:
 class SlicedRows(NamedTuple):
     """Sparse rows in sliced ELLPACK of height 4: slices of four rows of one length.
 
-    The entries of a slice are interleaved, the first of each of its four rows, the second of each,
-    and so on, so that a processor adds to four sums at once. In place of 4 to 64 rows a slice each,
-    rows one by one take a fifth to a third longer (CFR+ on Goofspiel, Leduc and Liar's dice).
+    The entries of a slice are interleaved: the first entry of each row, the second of each row, and
+    so on. A processor then updates four sums at once. A batch has slices of equal length.
     """
 
     first: UInt32Array
-    """The first row of each batch,"""
+    """The first row of each batch."""
     slices: UInt32Array
-    """its number of slices, or 0 for a single row,"""
+    """The number of slices of each batch, or 0 for a single row."""
     length: UInt32Array
-    """the length of its rows,"""
+    """The length of the rows of each batch."""
     begin: UInt32Array
-    """and where its entries begin."""
+    """The first entry of each batch."""
     offsets: UInt32Array
-    """First batch of each player, and the number of all of them."""
+    """First batch of each player, and the number of batches."""
     column: UInt32Array
-    """For each entry a sequence, or the number of sequences plus the number of a sum."""
+    """The sequence of each entry, or the number of sequences plus that of a shared sum."""
     value: Vector
-    """What each entry is multiplied by."""
+    """The coefficient of each entry."""
 
 
 class SparsePayoffs(NamedTuple):
     """The ``PayoffRows`` of two players."""
 
     row: UInt32Array
-    """The row of each sequence, of a sequence that fills up one that is zero."""
+    """The row of each sequence; padding has a row of zeros."""
     rows: SlicedRows
-    """Payoffs, times chance's probability."""
+    """Rows of the payoff matrix: payoffs times chance's probabilities."""
     shared: SlicedRows
-    """The sequences in the sums that rows share; no value is read of these."""
+    """Sums of sequences that several rows share; all coefficients are 1."""
     sum_offsets: UInt32Array
-    """First sum of each player, and the number of all of them."""
+    """First shared sum of each player, and the number of shared sums."""
     workspace: Vector
-    """Workspace for the values of rows, or of sums."""
+    """Workspace for the values of rows, or of shared sums."""
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
@@ -285,60 +283,63 @@ class SparsePayoffs(NamedTuple):
 
 
 class TerminalPayoffs(NamedTuple):
-    """The terminals of a game of any number of players, grouped by the last sequence of each."""
+    """The terminals of a game with any number of players, grouped by each player's last sequence.
+
+    An entry is a terminal in the group of one player.
+    """
 
     sequence: UInt32Array
-    """The sequences that have terminals, in the order of the game,"""
+    """The sequences with terminals, in the order of the game."""
     offsets: UInt32Array
-    """the first of each player, and the number of all of them,"""
+    """First of these sequences of each player, and their number."""
     begin: UInt32Array
-    """and where the terminals after each begin, and the number of entries."""
+    """First entry of each of these sequences, and the number of entries."""
     others: UInt32Array
-    """The last sequences of all other players, shape ``(entries, players - 1)``."""
+    """The opponents' last sequences, shape ``(entries, players - 1)``."""
     payoff: Vector
-    """The payoff of the sequence's player, times chance's probability."""
+    """The player's payoff times chance's probability."""
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
 
 class DensePayoffs(NamedTuple):
-    """The payoffs of a normal form, each player's with its own actions first."""
+    """The payoff tensors of a normal form, each with its player's axis first."""
 
     sizes: UInt32Array
-    """Number of actions of each player,"""
+    """Number of actions of each player."""
     first: UInt32Array
-    """the number of the first,"""
+    """First sequence of each player's actions."""
     stride: UInt32Array
-    """and the distance to the next."""
+    """Distance between the sequences of a player's actions."""
     payoff: Vector
-    """All players' payoffs, one after the other."""
+    """The tensors of all players, concatenated."""
     workspace: Vector
-    """Workspace for payoffs contracted with others' strategies,"""
+    """Workspace for tensors multiplied by opponents' strategies."""
     mixture: Vector
-    """and for one of these."""
+    """Workspace for an opponent's strategy."""
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
 
 class ChancePayoffs(NamedTuple):
-    """The terminals of a game whose chance is drawn, grouped by the last chance move before each.
+    """The terminals of a game with sampled chance, grouped by the last chance action before each.
 
-    Chance histories are in the order of the draws, and the moves of a history are adjacent.
-    History 0 is the beginning of the game, with move 0 alone.
+    Chance histories are in the order of sampling, and the actions of a history are contiguous.
+    History 0 is the root of the game, with action 0 only.
     """
 
     first: UInt32Array
-    """The first move of each chance history, and the number of moves."""
+    """First action of each chance history, and the number of chance actions."""
     previous: UInt32Array
-    """The last move before each chance history,"""
+    """The last chance action before each chance history."""
     previous_history: UInt32Array
-    """and the chance history that makes this move."""
+    """The chance history of this previous action."""
     high: Vector
-    """For each move, the probability of it or one before it at its history."""
+    """The cumulative probability up to each action at its history."""
     behind: UInt32Array
-    """Number of histories that have each move as their last one."""
+    """Number of histories whose last chance action is each action."""
     begin: UInt32Array
-    """Where the terminals after each move begin, and their number."""
+    """First terminal after each action, and the number of terminals."""
     sequences: UInt32Array
     """The last sequence of each player at each terminal, shape ``(terminals, players)``."""
     payoff: NDArray[np.float64]
@@ -346,9 +347,9 @@ class ChancePayoffs(NamedTuple):
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
     drawn: UInt32Array
-    """Workspace for the move that each chance history draws, 0 for none."""
+    """Workspace for the sampled action of each chance history, 0 if it is not reached."""
     visited: Indices
-    """One number, to which iterations add the histories that could still occur."""
+    """One number: iterations add the number of histories after the sampled actions."""
     generator: np.random.Generator
 
 
@@ -356,13 +357,13 @@ Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | PublicPayo
 
 
 def lay_out_payoffs(game: Game, trees: Trees) -> Payoffs:
-    """Return the payoffs of a game, whose players' trees are the first of these."""
+    """Return the payoffs of a game, given trees that begin with the players' trees."""
     if isinstance(game, NormalFormGame):
         return dense_payoffs(game, trees)
     if isinstance(game, PublicGame):
         return public_payoffs(game, trees.sequence.astype(np.int64), _negligible(game))
     if not isinstance(game, ExtensiveFormGame):
-        raise TypeError(f"{quote(game)} has no payoffs that could be laid out")
+        raise TypeError(f"{quote(game)} has no array layout of payoffs")
     if game.players == 2:
         rows = [game._payoff_rows(player, player) for player in range(2)]
         return sparse_payoffs(rows, trees, _negligible(game))
@@ -370,13 +371,13 @@ def lay_out_payoffs(game: Game, trees: Trees) -> Payoffs:
 
 
 _LAID_OUT: WeakKeyDictionary[Game, tuple[Trees, Payoffs]] = WeakKeyDictionary()
-"""Trees and payoffs of games that are played by several runs."""
+"""Trees and payoffs by game, shared by runs."""
 MOST_KEPT = 1_000_000
-"""Entries of the largest of them."""
+"""Most payoff entries of a game in ``_LAID_OUT``."""
 
 
 def lay_out(game: Game) -> tuple[Trees, Payoffs]:
-    """Return the trees and the payoffs of a game. Runs on one game share all but the workspace."""
+    """Return the trees and the payoffs of a game; runs share all but the workspace."""
     found = _LAID_OUT.get(game)
     if found is None:
         flat = flatten_trees(game.domains)
@@ -393,7 +394,7 @@ def lay_out(game: Game) -> tuple[Trees, Payoffs]:
 
 
 def groups_of(game: Game, flat: FlatTrees) -> Indices | None:
-    """Return the public node of each decision point of a public game, else None."""
+    """Return the public node of each decision point of a public game, otherwise None."""
     if not isinstance(game, PublicGame):
         return None
     groups, begin = np.arange(flat.first.size) + flat.first.size, 0
@@ -409,12 +410,12 @@ _WORKSPACE = {"workspace", "mixture", "reach", "by_card", "below", "sums", "tota
 
 
 def shared_sums(payoffs: Payoffs) -> int:
-    """Return the number of sums over sequences that rows of the payoffs share."""
+    """Return the number of shared sums of the payoffs."""
     return int(payoffs.sum_offsets[-1]) if isinstance(payoffs, SparsePayoffs) else 0
 
 
 def _negligible(game: ExtensiveFormGame | NormalFormGame | PublicGame) -> Vector:
-    # The magnitudes that are added, probabilities times payoffs, are at most the largest payoff.
+    # Sums of |probability * payoff| are at most the largest |payoff|, up to rounding: 1.001.
     largest: Vector = np.abs(game.payoff_bounds).max(axis=1)
     return 1.001 * RESOLUTION * largest
 
@@ -435,7 +436,7 @@ def dense_payoffs(game: NormalFormGame, trees: Trees) -> DensePayoffs:
 
 
 def terminal_payoffs(game: ExtensiveFormGame, trees: Trees) -> TerminalPayoffs:
-    """Return the payoffs at the terminals of a game of any number of players."""
+    """Return the payoffs at the terminals of a game with any number of players."""
     numbers = game.sequences + trees.begin[: game.players, None]
     moved, opponents, values = [], [], []
     for player, payoff in enumerate(game.payoffs):
@@ -457,10 +458,10 @@ def terminal_payoffs(game: ExtensiveFormGame, trees: Trees) -> TerminalPayoffs:
 
 
 def chance_payoffs(game: Game, trees: Trees, sampling: ChanceSampling) -> ChancePayoffs:
-    """Return the payoffs of a game whose chance is drawn."""
+    """Return the payoffs of a game with sampled chance."""
     draws = sampling.draws(game)
     first = offsets(np.append(1, draws.deals.sizes))
-    # A move -1, for none, becomes move 0.
+    # Action -1, before the first chance history, becomes action 0.
     previous = np.append(0, 1 + draws.previous[draws.deals.first])
     order = np.argsort(draws.last, kind="stable")
     sequences = trees.sequence[draws.sequences + trees.begin[: len(draws.sequences), None]]
@@ -488,7 +489,7 @@ def sparse_payoffs(
 ) -> SparsePayoffs:
     """Return the payoff rows of two players in sliced ELLPACK.
 
-    The sums are numbered after all sequences, those of player 0 before those of player 1.
+    Shared sums are numbered after all sequences, first those of player 0.
     """
     first, sequence = trees.begin.astype(np.int64), trees.sequence.astype(np.int64)
     parts, sums = list[_SlicedELL](), list[_SlicedELL]()
@@ -530,11 +531,11 @@ _MAX_SLICES = 64
 """Slices in one batch."""
 
 _MAX_PADDED_LENGTH = 64
-"""Length up to which rows of zeros fill up an incomplete slice."""
+"""Longest rows for which rows of zeros complete a slice."""
 
 
 def sliced_ell(rows: SparseRows) -> tuple[_SlicedELL, Indices, int]:
-    """Return rows sorted by length in slices, the new position of each, and their new number."""
+    """Return slices of rows sorted by length, the position of each row, and the number of rows."""
     order = np.argsort(rows.lengths, kind="stable")
     lengths, counts = np.unique(rows.lengths, return_counts=True)
     padding = np.where(lengths <= _MAX_PADDED_LENGTH, -counts % 4, 0)
@@ -563,7 +564,7 @@ def sliced_ell(rows: SparseRows) -> tuple[_SlicedELL, Indices, int]:
 
 
 def _concatenated(parts: list[_SlicedELL], rows: list[int]) -> SlicedRows:
-    """Return parts one after the other; ``rows`` is the number of rows before each part."""
+    """Concatenate parts; ``rows`` is the number of rows before each part."""
     entries = np.cumsum([0, *(part.column.size for part in parts)])
     batches = [
         part.batches + np.array([first_row, 0, 0, begin])

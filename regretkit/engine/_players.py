@@ -1,4 +1,4 @@
-"""The minimizers of a run, whose state is copied to machine code and back."""
+"""The minimizers of a run: their state is copied to machine code and back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
@@ -20,16 +20,16 @@ from regretkit.trace._rule import core_of, core_path, held_at, hold_at, owners
 
 
 class Numbering(NamedTuple):
-    """Where the numbers of each tree are, in the order of the game and in machine code."""
+    """The map from sequences and points in the order of the game to those in machine code."""
 
     begin: UInt32Array
-    """First sequence of each tree, the empty one, and the number of all of them."""
+    """Empty sequence of each tree, and the number of sequences."""
     point_begin: UInt32Array
-    """First decision point of each tree, and the number of all of them."""
+    """First decision point of each tree, and the number of decision points."""
     sequence: UInt32Array
-    """The number of each sequence in machine code,"""
+    """The number of each sequence in machine code."""
     point: UInt32Array
-    """and of each decision point."""
+    """The number of each decision point in machine code."""
 
     def sequences(self, tree: int) -> UInt32Array:
         """Return the numbers of a tree's sequences."""
@@ -41,7 +41,7 @@ class Numbering(NamedTuple):
 
 
 class PlayedRule:
-    """A rule of a run, and its places in the arrays of all."""
+    """A rule of a run, and its entries in the common arrays."""
 
     def __init__(self, placed: PlacedRule, tree: int, numbering: Numbering, exact: bool) -> None:
         self.rule, self._exact = placed.rule, exact
@@ -50,18 +50,18 @@ class PlayedRule:
         self.points = numbering.points(tree)[placed.points]
         self.parts = [part for _, part in owners(placed.rule)]
         self.foreign = not all(map(is_ours, with_parts(placed.rule)))
-        """Whether its code is not of this library."""
+        """Whether the rule is not regretkit's own."""
         self._arrays: list[tuple[Vector, UInt32Array]] = []
         self._numbers: Mapping[str, float] = {}
-        """What single numbers will have become after the iterations to come."""
+        """The scalar state after the next iterations."""
 
     def place(self, arrays: Sequence[Vector]) -> None:
-        """Take these arrays, of all rules, as its own."""
+        """Set the common arrays of the rule."""
         pairs = zip(arrays, self.kernel.layout, strict=True)
         self._arrays = [(array, self.actions if part else self.points) for array, part in pairs]
 
     def load(self, behavior: Vector) -> None:
-        """Copy its state and constants to the arrays, and what it proposes."""
+        """Copy the state, the constants and the next strategy to the arrays."""
         behavior[self.actions] = self.rule.next_strategy()
         learned = [held_at(self.rule, path) for path in self.kernel.learned]
         constants = [constant for constant, _ in self.kernel.further]
@@ -69,7 +69,7 @@ class PlayedRule:
             array[at] = 0.0 if numbers is None else numbers
 
     def store(self, behavior: Vector) -> None:
-        """Copy its state from the arrays, and what it proposes."""
+        """Copy the state and the next strategy from the arrays."""
         for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
             hold_at(self.rule, path, array[at])
         for part in self.parts:
@@ -83,24 +83,24 @@ class PlayedRule:
         except UntraceableError:
             return False
         functions = self.kernel.propose, self.kernel.learn, self.kernel.learned
-        self.kernel = kernel  # whose parameters may have changed
+        self.kernel = kernel  # its parameters may have changed
         return (kernel.propose, kernel.learn, kernel.learned) == functions
 
     def advance(self, updates: int) -> None:
-        """Count updates of the rule, and set the numbers that it learned in them."""
+        """Count updates of the rule, and set its scalar state."""
         self.rule.iteration += updates
         for path, number in self._numbers.items() if updates else ():
             whole = type(held_at(self.rule, path)) is int and number.is_integer()
             hold_at(self.rule, path, int(number) if whole else number)
 
     def function(self, places: tuple[tuple[bool, int], ...]) -> Callable[..., None]:
-        """Return what is compiled of it: the kernel for a range of points."""
+        """Return the function to compile: the kernel over a range of points."""
         return over_range(self.kernel.propose, self.kernel.learn, places)
 
     def check(self, behavior: Vector) -> None:
-        """Reject proposals of a kernel that are no distributions."""
+        """Raise an error if the kernel's strategy is not a distribution at each point."""
         proposed, blocks = behavior[self.actions], self.points.size
-        # Two numbers need no memory, and NaN, which is in no order with anything, fails both.
+        # A quick test by two numbers; the negated condition is also true of NaN.
         with np.errstate(all="ignore"):
             total, minimum = float(proposed.sum()), float(proposed.min(initial=0.0))
         if not (abs(total - blocks) <= ATOL * blocks and minimum >= -ATOL):
@@ -111,7 +111,7 @@ class PlayedRule:
             )
 
     def parameters(self, updates: NDArray[np.bool_]) -> Vector:
-        """Return the kernel's parameters in iterations, some of which update the rule."""
+        """Return the kernel's parameters in each iteration, given which ones update the rule."""
         counts = np.cumsum(updates)
         last = int(counts[-1]) if counts.size else 0
         try:
@@ -124,7 +124,7 @@ class PlayedRule:
 
 
 class PlayedCircuits(PlayedRule):
-    """The circuits around a player's tree: to them, every sequence is a point of one action."""
+    """The circuits around a player's tree, which treat each sequence as a point of one action."""
 
     def __init__(self, minimizer: RegretMinimizer, tree: int, numbering: Numbering) -> None:
         nothing = slice(0, 0)
@@ -156,11 +156,11 @@ class PlayedCircuits(PlayedRule):
         return over_sequences(*kernel, tuple(row for _, row in places), core)
 
     def check(self, behavior: Vector) -> None:
-        """Check nothing: a circuit may play any vector."""
+        """Do nothing: a circuit may return any vector."""
 
 
 class PlayerState:
-    """One player of a run: its minimizer, its rules, and its places in the arrays of all."""
+    """One player of a run: its minimizer, its rules, and its entries in the common arrays."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class PlayerState:
         self.sequences = numbering.sequences(player)
         self._own_actions = self.sequences[1:]
         self._root = self.sequences[0]
-        # Strategies on simplices do not have the empty sequence, which precedes the actions.
+        # Strategies on simplices lack the empty sequence, which precedes the actions.
         self.sequences = self.sequences[self.sequences.size - minimizer.dimension :]
         self.points = numbering.points(player)
         self._learner, self._learned_sequences = learner_of(minimizer), numbering.sequences(tree)
@@ -191,19 +191,19 @@ class PlayerState:
             for part in with_parts(minimizer)
             if isinstance(part, RegretMinimizer) and id(part) not in inner
         ]
-        """The minimizer and its parts that are no rules."""
+        """The minimizer and its parts other than rules."""
 
     def load(self, iterates: Iterates) -> None:
-        """Copy the state of all rules to the arrays, and what they and the minimizer play."""
+        """Copy the state of all rules and the next strategies to the arrays."""
         for rule in self.rules:
             rule.load(iterates.behavior)
         iterates.strategy[self._root] = 1.0
         iterates.strategy[self.sequences] = self.minimizer.next_strategy()
 
     def store(self, iterates: Iterates, last_behavior: Vector | None = None) -> None:
-        """Give the minimizer its state, its next strategy, and the utilities of its last update.
+        """Copy state, next strategy and last utilities from the arrays to the minimizer.
 
-        ``last_behavior`` is b in that update where players learn over deviations.
+        ``last_behavior`` is b in the last update, for minimizers over deviations.
         """
         for rule in self.rules:
             rule.store(iterates.behavior)
@@ -222,7 +222,7 @@ class PlayerState:
         self._learned = False
 
     def _store_played(self, behavior: Vector, last_behavior: Vector) -> None:
-        """Give a minimizer over deviations what it keeps of its next and of its last strategy."""
+        """Copy the next and the last strategy to a minimizer over deviations."""
         minimizer, last = self.minimizer, last_behavior[self._own_actions]
         if isinstance(minimizer, EFR):
             minimizer._behavior = behavior[self._own_actions]
@@ -232,7 +232,7 @@ class PlayerState:
             minimizer._last = cast("TriggerDeviations", minimizer.maps).domain.sequence_form(last)
 
     def forget_utilities(self) -> None:
-        """Leave the minimizer without utilities of a last update."""
+        """Delete the minimizer's last utilities."""
         if isinstance(self.minimizer, CFR):
             self.minimizer._utilities = None
 
@@ -250,9 +250,9 @@ class PlayerState:
 
 
 def parameters_for(players: Sequence[PlayerState], turns: Indices) -> list[Vector]:
-    """Return each rule's parameters in iterations, in each of which these players are updated.
+    """Return each rule's parameters by iteration, given the players updated in each.
 
-    A single row is for all iterations.
+    Constant parameters have a single row.
     """
     rules = [rule for player in players for rule in player.rules]
     if not any(callable(rule.kernel.parameters) for rule in rules):
@@ -268,20 +268,20 @@ def parameters_for(players: Sequence[PlayerState], turns: Indices) -> list[Vecto
 
 
 def weight_after(average: Average, factors: Vector) -> float:
-    """Return the weight of an average once strategies with these factors are added."""
+    """Return the weight of an average after strategies with these factors are added."""
     forgotten = np.flatnonzero(factors[:, 0] == 0.0)
     start, weight = (forgotten[-1], 0.0) if forgotten.size else (0, average._weight)
-    # One by one, in order, as they are added one by one
+    # cumsum adds in order, as an average does: the results are bitwise identical.
     return float(np.cumsum(np.append(weight, factors[start:, 1]))[-1])
 
 
 def advance_average(average: Average, count: int, weight: float) -> None:
-    """Count strategies that were added to the sum that an average holds, and set its weight."""
+    """Count strategies that were added to an average's sum, and set its weight."""
     average._weight = weight
     average.iteration += count
 
 
 def frozen(array: Vector) -> Vector:
-    """Return a new array, read-only from now on."""
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array

@@ -1,4 +1,4 @@
-"""Payoffs of public games in arrays laid out for machine code."""
+"""Payoffs of public games, in arrays for machine code."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,103 +13,103 @@ from regretkit.games.public._layout import Layout
 from regretkit.games.public._terminal_utilities import Group
 
 LANES = 8
-"""Columns of the opponent's reach that are summed at once."""
+"""Columns of the opponent's reach in one vector."""
 
 
 class Groups(NamedTuple):
-    """Where what each group has begins, and where that of the last one ends."""
+    """The begin of each group's levels, types and so on, and their number."""
 
     levels: UInt32Array
     own: UInt32Array
-    """Types of the player,"""
+    """Types of the player."""
     other: UInt32Array
-    """and of the opponent."""
+    """Types of the opponent."""
     columns: UInt32Array
     free: UInt32Array
-    """Columns in which types are not compared."""
+    """Columns without comparison of types."""
     segments: UInt32Array
     table: UInt32Array
 
 
 class Steps(NamedTuple):
-    """Where the numbers of a player's types stand."""
+    """The sequences of a player's types: type i has ``first + step * place[i]``."""
 
     first: UInt32Array
-    """The sequence of the first type,"""
+    """The sequence of the first type."""
     step: UInt32Array
-    """the distance from one type to the next,"""
+    """The distance between the sequences of types."""
     places: UInt32Array
-    """and where places"""
+    """The first type's entry in ``PublicPayoffs.places``."""
     priors: UInt32Array
-    """and priors of the types begin."""
+    """The first type's entry in ``PublicPayoffs.priors``."""
 
 
 class PublicPayoffs(NamedTuple):
-    """What the terminals of a public game pay, in groups of one order of types.
+    """The payoffs at the terminals of a public game, in groups with one order of types.
 
-    ``Group`` says what columns are. Here those in which types are compared come first, and all are
-    filled up to a multiple of ``LANES``. A segment has the terminals of a group
-    with the same last decision of the player, in one context.
+    A column is a last decision of the opponent in a context, as in ``Group``. Columns with
+    comparison of types come first. Their number, and that of all columns, are rounded up to
+    multiples of ``LANES``. A segment
+    has the terminals of a group with the same last decision of the player, in one context.
     """
 
     groups: Groups
     group_offsets: UInt32Array
-    """First group of each player, and the number of all of them."""
+    """First group of each player, and the number of groups."""
     pays_ties: UInt32Array
-    """For each group, whether ties pay anything but the mean of win and lose."""
+    """For each group, whether a tie pays other than the mean of win and loss."""
     table: Vector
-    """What the player's types are paid against each of the opponent's, for groups with a table."""
+    """Payoffs of the player's types against the opponent's, for groups with a table."""
     own_level: UInt32Array
-    """For each strength where the player's types begin that are stronger, counted from the group's
-    first,"""
+    """For each strength, the number of the player's types up to it."""
     other_level: UInt32Array
-    """and where the opponent's do."""
+    """For each strength, the number of the opponent's types up to it."""
     own: UInt32Array
-    """The player's types by strength, for each group."""
+    """The player's types by increasing strength, for each group."""
     other: UInt32Array
-    """The opponent's."""
+    """The opponent's types by increasing strength, for each group."""
     columns: Steps
-    """Of the opponent's types, for each column."""
+    """The sequences of the opponent's types, for each column."""
     segments: Steps
-    """Of the player's types, for each segment."""
+    """The sequences of the player's types, for each segment."""
     segment_begin: UInt32Array
-    """Where the terminals of each segment begin, and the number of all of them."""
+    """First terminal of each segment, and the number of terminals."""
     column_of_terminal: UInt32Array
-    """The column of each terminal, counted from the group's first."""
+    """The column of each terminal, within its group."""
     factors: Vector
-    """What is paid for ``free``, ``more`` and ``tie``, and the sum of their magnitudes; shape
+    """Factors of ``free``, ``more`` and ``tie``, and the sum of their magnitudes; shape
     ``(terminals, 4)``."""
     types: UInt32Array
     """Number of types of each player."""
     read_cards: UInt32Array
-    """The two cards of each type of player 0, then player 1; a card without types if it has fewer;
-    shape ``(types, 2)``."""
+    """The two cards of each type of player 0, then of player 1, shape ``(types, 2)``. Missing cards
+    are a card that is never added."""
     added_cards: UInt32Array
-    """The same, with a card that no type reads."""
+    """The same cards. Missing cards are a card that is never read."""
     twins: UInt32Array
-    """The opponent's type of the same cards, or one past the last, for each type."""
+    """The opponent's type with the same cards, or the number of its types, for each type."""
     places: UInt32Array
-    """For each context and player, where each type stands among those alive, else 0."""
+    """The place of each type among the types alive, for each context and player; otherwise 0."""
     priors: Vector
-    """The weight of each type there, 0 for others."""
+    """The prior weight of each type, for each context and player; 0 for types not alive."""
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
     reach: Vector
-    """Workspace for the reach of the opponent's types, in lanes,"""
+    """Workspace: the reach of the opponent's types, in lanes."""
     by_card: Vector
-    """for its sums by card, in lanes,"""
+    """Workspace: sums of reach by card, in lanes."""
     below: Vector
-    """for sums below and up to each type, in lanes; shape ``(2, types * LANES)``,"""
+    """Workspace: sums below and up to each type, in lanes; shape ``(2, types * LANES)``."""
     sums: Vector
-    """for ``free``, ``more`` and ``tie`` of a group, shape ``(3, columns * types)``,"""
+    """Workspace: ``free``, ``more`` and ``tie`` of a group, shape ``(3, columns * types)``."""
     total: Vector
-    """for the total of each column,"""
+    """Workspace: the total reach in each column."""
     earned: Vector
-    """and for what each type earns in a segment."""
+    """Workspace: the utility of each type in a segment."""
 
 
 class _Part(NamedTuple):
-    """One group of a player, with columns, levels and types counted from its own first."""
+    """One group of a player; columns, levels and types are numbered within the group."""
 
     pays_ties: bool
     table: Vector
@@ -118,16 +118,16 @@ class _Part(NamedTuple):
     other: Indices
     columns: Indices
     free: int
-    """The first column in which types are not compared."""
+    """The first column without comparison of types."""
     segments: Indices
     begin: Indices
-    """Where the terminals of each segment begin."""
+    """First terminal of each segment."""
     column_of_terminal: Indices
     factors: NDArray[np.float64]
 
 
 def public_payoffs(game: PublicGame, sequence: Indices, negligible: Vector) -> PublicPayoffs:
-    """Return the payoffs of a public game whose players' sequences have these numbers."""
+    """Return the payoffs of a public game, given the numbers of all sequences."""
     layout, deal = game.layout, game.deal
     by_player = [game._terminal_utilities(player).groups for player in (0, 1)]
     number = sequence[: game.domains[0].dimension], sequence[game.domains[0].dimension :]
@@ -182,12 +182,12 @@ def _groups(parts: Sequence[_Part]) -> Groups:
 
 
 def _by_context(of_players: Sequence[Any], maximum: int) -> Any:
-    """Return numbers of player 0, then of player 1, context by context, and zeros."""
+    """Concatenate numbers by context, first player 0's, then player 1's; add zeros at the end."""
     return np.pad(np.ravel(np.concatenate(of_players, axis=1)), (0, maximum))
 
 
 def _segment_begin(parts: Sequence[_Part]) -> UInt32Array:
-    """Return where the terminals of all segments begin, those of all groups numbered in order."""
+    """Return the first terminal of each segment of all groups, and the number of terminals."""
     terminals = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
     begins = [part.begin + start for part, start in zip(parts, terminals, strict=False)]
     return as_uint32(np.concatenate([*begins, terminals[-1:]]))
@@ -208,7 +208,7 @@ def _part(layout: Layout, player: int, group: Group, number: Sequence[Indices]) 
     table = np.empty(0)
     if group.table is not None:
         table = np.ravel(group.table[player])
-    # Columns that are compared, and then the others, some of which fill up their lanes
+    # Columns with comparison, then the others, the first of which complete the vectors
     compared = np.zeros(group.last.size, dtype=bool)
     compared[group.column[factors[:, 1:].any(axis=1)]] = True
     count = int(compared.sum())
@@ -237,13 +237,10 @@ def _part(layout: Layout, player: int, group: Group, number: Sequence[Indices]) 
 def _steps(
     layout: Layout, player: int, last: Indices, context: Indices, number: Sequence[Indices]
 ) -> NDArray[np.int64]:
-    """Return the first sequence, its distance to the next, and begins of places and priors.
-
-    Types have neighbouring points of one range, hence sequences at one distance.
-    """
+    """Return the fields of ``Steps``: types have contiguous points of one range."""
     steps, (ahead, behind) = layout.steps[player][last], layout.deal.sizes
     begin = np.stack([steps[:, 2], context]) * (ahead + behind) + (ahead if player else 0)
-    # Where no type is alive, a step may lead past the last sequence, and nothing reads it.
+    # If no type is alive, a step may exceed the last sequence, but is never used.
     first = number[player][np.minimum(steps[:, 0], number[player].size - 1)]
     return np.column_stack([first, (steps[:, 1] > 0).astype(np.int64), *begin])
 

@@ -33,10 +33,10 @@ from regretkit.trace._build import KernelSet, combine
 
 
 class SampledExecutor(KernelExecutor):
-    """Runs sampled iterations.
+    """Plays sampled iterations.
 
-    Minimizers and the sums of averages are brought up to date after all iterations of a call, since
-    that visits all decision points of the game.
+    Minimizers and averages are updated at the end of ``play`` only, as this visits all decision
+    points of the game.
     """
 
     def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
@@ -87,7 +87,7 @@ class SampledExecutor(KernelExecutor):
         self._code.initialize(*given, self._iterates.strategy, self._state)
 
     def _by_player(self, rows: list[Vector]) -> Vector:
-        """Return the parameters of rules by player, shape ``(iterations, players, numbers)``."""
+        """Return the rules' parameters by player, shape ``(iterations, players, parameters)``."""
         remaining = iter(rows)
         joined = [
             np.concatenate([next(remaining) for _ in player.rules], axis=1)
@@ -119,7 +119,7 @@ class SampledExecutor(KernelExecutor):
         self._finish()
 
     def _load_sums(self) -> None:
-        """Continue from unsettled sums, unless average or strategy were changed outside."""
+        """Load the averages' sums as of the last visits, or totals that were changed outside."""
         run, sampled, settled = self._run, self._sampled, np.zeros_like(self._sampled.sums)
         places = list(zip(self._sequences, self._points, strict=True))
         for (sequences, points), average in zip(places, run._averages, strict=True):
@@ -134,7 +134,7 @@ class SampledExecutor(KernelExecutor):
                 sampled.parent_sums[points] = sampled.sums[self._trees.parent[points]]
 
     def _finish(self) -> None:
-        """Play one more iteration, and copy the results to the run and its minimizers."""
+        """Play the last iteration, and copy the results to the run and its minimizers."""
         run, sampled, iterates = self._run, self._sampled, self._iterates
         self._initialize()
         played = [frozen(iterates.strategy[player.sequences]) for player in self._players]
@@ -160,15 +160,15 @@ class SampledExecutor(KernelExecutor):
         zeros = np.flatnonzero(weights[:, 0] == 0.0)
         start = int(zeros[-1]) if zeros.size else 0
         ignored, counted = (turns._replace(players=p) for p in np.split(turns.players, [start]))
-        if zeros.size:  # nothing before the last of these counts
+        if zeros.size:  # a decay of zero: the average forgets earlier iterations
             self._call(ignored, parameters, np.zeros((start, 2)))
             sampled.sums[:] = sampled.parent_sums[:] = 0.0
         parameters = parameters if len(parameters) == 1 else parameters[start:]
         self._call(counted, parameters, weights[start:], keep_utility)
-        if self._rules[0].foreign:  # ours are checked in the end: there are many of them
+        if self._rules[0].foreign:  # regretkit's rules are checked once, in ``_finish``
             self._check(sampled.behavior)
         for player, average in zip(self._players, run._averages, strict=True):
-            # The empty sequence is always played, and so sums up the weights.
+            # The sum at the empty sequence is the sum of the weights.
             weight = float(sampled.sums[self._trees.sequence_offsets[player.player]])
             advance_average(average, count, weight)
         self._count(turns.players)
@@ -195,7 +195,7 @@ _NO_ITERATIONS = (
 def place_rules(
     players: Sequence[PlayerState], sequences: int, points: int
 ) -> tuple[KernelSet, tuple[Vector, ...]]:
-    """Return the kernels of all rules as one, and the arrays of all players."""
+    """Return the combined kernel of all rules, and the common arrays."""
     rules = [rule for player in players for rule in player.rules]
     kernels = combine([rule.kernel for rule in rules], all(len(p.rules) == 1 for p in players))
     state = tuple(np.zeros(sequences if part else points) for part in kernels.by_action)
@@ -213,7 +213,7 @@ def place_rules(
 
 
 class IterationCode(NamedTuple):
-    """Sampled iterations of a kernel, as machine code."""
+    """The machine code of sampled iterations."""
 
     initialize: Any
     iterate: Any
@@ -223,7 +223,7 @@ class IterationCode(NamedTuple):
 def compile_sampled_iterations(
     kernel: KernelSet, choose: Choose, with_baseline: bool
 ) -> IterationCode:
-    """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
+    """Return the machine code of sampled iterations for a kernel and a sampling."""
     learn_baseline = update_baseline if with_baseline else None
     walk = walker(choose, with_baseline, as_if_even)
     functions = _sampled.Functions(kernel.propose, kernel.learn, walk, learn_baseline)

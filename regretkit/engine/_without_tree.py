@@ -33,10 +33,10 @@ from regretkit.play._sampled import imperfect_recall, initial_chance, no_actions
 from regretkit.trace import Kernel, UntraceableError
 
 _SLOTS = 2**12
-"""Slots of the hash table at first."""
+"""Initial size of the hash table."""
 
 _PAUSE = 1_000_000
-"""Histories between two looks at interrupts."""
+"""Visited histories between two checks for interrupts."""
 
 
 def _zeros(size: int) -> Indices:
@@ -44,21 +44,21 @@ def _zeros(size: int) -> Indices:
 
 
 def _doubled(arrays: Any) -> Any:
-    """Return arrays that are twice as long."""
+    """Return arrays of twice the length."""
     larger = [np.concatenate([column, np.empty_like(column)]) for column in arrays]
     return type(arrays)(*larger)
 
 
 class RulesExecutor(Executor):
-    """Plays a run without a tree, or raises ``UntraceableError`` with the reason why it cannot."""
+    """Plays a run without a tree; raises ``UntraceableError`` for unsupported runs."""
 
     def __init__(self, run: Any) -> None:
         self._run = run
         self._infosets: Infosets = run.infosets
         if not isinstance(run.game, RulesHistory):
-            raise UntraceableError("the game is not given as Rules")
+            raise UntraceableError("the game is not given by Rules")
         if isinstance(run.order, Stateful):
-            raise UntraceableError(f"{quote(run.order)} draws who learns")
+            raise UntraceableError(f"{quote(run.order)} has state of its own")
         if any(rule is not self._infosets.rules[0] for rule in self._infosets.rules):
             raise UntraceableError("players have different rules")
         game, self._chance = run.game, initial_chance(run.game)[:2]
@@ -80,7 +80,7 @@ class RulesExecutor(Executor):
     # Arrays
 
     def _infoset_arrays(self) -> InfosetArrays:
-        """Return the arrays of all information sets, with room for one more."""
+        """Return the arrays of all information sets, with space for one more."""
         infosets, maximum = self._infosets, self._rules.most_actions
         longest = self._initial.shape[1]
         infosets.reserve(1, longest, maximum)
@@ -140,7 +140,7 @@ class RulesExecutor(Executor):
         )
 
     def _grow(self) -> None:
-        """Make room for one more information set, visit and history."""
+        """Allocate space for one more information set, visit and history."""
         arrays, cursor = self._arrays, self._cursor
         visits, stack, maximum = arrays.visits, arrays.stack, self._rules.most_actions
         if cursor[kernels.VISITS] >= visits.place.size:
@@ -191,7 +191,7 @@ class RulesExecutor(Executor):
 
     @np.errstate(over="ignore")
     def _find_all(self) -> None:
-        """Write into records that Python made what machine code finds them by."""
+        """Set the keys and action masks of records made in Python."""
         infosets = self._infosets
         rows = np.arange(int(self._cursor[kernels.LISTED]), infosets.count)
         if not rows.size:
@@ -206,7 +206,7 @@ class RulesExecutor(Executor):
         np.bitwise_or.at(heads, parent + 2, 1 << np.minimum(action, kernels.LAST_BIT))
 
     def _upcoming(self, count: int) -> tuple[bool, Indices, Vector, Vector]:
-        """Return whether players learn at once, whose turns follow, and weights and parameters."""
+        """Return the next iterations: simultaneous, turns, weights and parameters."""
         run = self._run
         players, simultaneous = run.order.schedule(run.players, count)
         turns = np.ascontiguousarray(players, dtype=np.int64)
@@ -216,7 +216,7 @@ class RulesExecutor(Executor):
     def _call(
         self, simultaneous: bool, stop: int, turns: Indices, weights: Vector, parameters: Vector
     ) -> int:
-        """Call the machine code, which plays these turns on from where ``cursor`` is."""
+        """Call the machine code, which continues from ``cursor``; return its status."""
         infosets, cursor, generator = self._infosets, self._cursor, self._run.estimator.generator
         cursor[_SIZES] = infosets.count, infosets.used, infosets.named
         status: int = self._code(
@@ -226,7 +226,7 @@ class RulesExecutor(Executor):
         return status
 
     def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
-        """Play iterations, fewer after an interrupt; return how many."""
+        """Play iterations, fewer after an interrupt; return their number."""
         run, cursor = self._run, self._cursor
         simultaneous, turns, weights, parameters = self._upcoming(count)
         cursor[: kernels.VISITS + 1], cursor[kernels.VISITED] = 0, 0
@@ -237,13 +237,13 @@ class RulesExecutor(Executor):
                 break
             if status == kernels.PAUSED:
                 stop += _PAUSE
-                if interrupted():  # once this iteration is whole
+                if interrupted():  # finish this iteration only
                     turns = turns[: cursor[kernels.ITERATION] + 1].copy()
             elif status == kernels.FULL:
                 self._grow()
             elif status == kernels.UNKNOWN_STAGE:
                 if self._rules.explore():
-                    raise UntraceableError("the game changes its kind after many moves")
+                    raise UntraceableError("late moves of the game need new code")
                 self._arrays = self._arrays._replace(stages=self._stages())
             else:
                 self._refuse(status)
@@ -290,7 +290,7 @@ _SIZES = [kernels.COUNT, kernels.USED, kernels.NAMED]
 
 
 def _common_kernel(points: list[PointRule]) -> Kernel:
-    """Return the kernel of a rule for all numbers of actions, or raise ``UntraceableError``."""
+    """Return the common kernel of all numbers of actions, or raise ``UntraceableError``."""
     found = [point.kernel for point in points if point.kernel is not None]
     if len(found) < len(points):
         raise UntraceableError("the rule has no kernel")
@@ -302,14 +302,14 @@ def _common_kernel(points: list[PointRule]) -> Kernel:
 
 
 def _made_of(kernel: Any) -> list[object]:
-    """Return what is equal for kernels of the same code and arrays."""
+    """Return a key that is equal for kernels with the same code and arrays."""
     code = [getattr(part, "source", part) for part in (kernel.propose, kernel.learn)]
     numbers = None if callable(kernel.parameters) else tuple(kernel.parameters)
     return [*code, kernel.learned, kernel.layout, numbers]
 
 
 def _initial(points: list[PointRule]) -> Vector:
-    """Return the record of a new information set, for each number of actions from 0 on."""
+    """Return the initial record of an information set, for each number of actions from 0 on."""
     initial = np.zeros((len(points) + 1, HEAD + len(points[-1].initial)))
     for size, point in enumerate(points, 1):
         initial[size, HEAD : HEAD + len(point.initial)] = point.initial
@@ -317,7 +317,7 @@ def _initial(points: list[PointRule]) -> Vector:
 
 
 def _views(kernel: Kernel) -> Callable[..., Any]:
-    """Return the function that makes views of a rule's arrays in a record, or in workspace."""
+    """Return a function that returns a rule's arrays as views of a record or of the workspace."""
     learned, fixed = len(kernel.learned), len(kernel.constants) + len(kernel.block_constants)
     kept = [(True, k) for k in range(learned + fixed)]
     kept[learned:learned] = [(False, k) for k in range(kernel.workspace)]
