@@ -1,10 +1,10 @@
-"""Machine code of functions: kept on disk, loaded by LLVM alone, and called with NumPy arrays.
+"""Machine code of functions: compile, cache on disk, load and call it with NumPy arrays.
 
-A file holds a digest, the names of the library functions that the code needs, and LLVM's object
-code. The digest covers the content and its purpose: the texts of the functions, the types of their
-arguments, the processor, and the versions of Python, NumPy and LLVM. A file with another digest is
-ignored, and the function compiled again. Nothing authenticates a file: who can write to the folder
-can run code, as with Python's own ``__pycache__``.
+A file contains a digest, the names of library functions that the code calls, and the object code.
+The digest covers the content, the source of the functions, the types of their arguments, the
+processor, and the versions of Python, NumPy and llvmlite. If the digest does not match, the
+function is compiled again. Files are not authenticated: a user with write access to the folder can
+run code, as with Python's ``__pycache__``.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ from regretkit._util._files import replace_file
 from regretkit._util._typing import Indices, Vector
 
 Entry: TypeAlias = Callable[..., None]
-"""Machine code, called with the ``id`` of arrays and with numbers."""
+"""Machine code; its arguments are numbers and the ``id`` of arrays."""
 
 FOLDER = "REGRETKIT_CACHE_DIR"
 """The environment variable that names the folder of machine code."""
@@ -50,30 +50,27 @@ _KINDS: dict[str, Any] = {
     "int": (int, np.integer),
     "float": (float, np.floating),
 }
-"""The types of numbers, the first that fits."""
+"""The types of numbers; the first match counts."""
 
 _C_TYPES: dict[str, Any] = dict.fromkeys(_KINDS, ctypes.c_int64)
 _C_TYPES |= {"float": ctypes.c_double, "address": ctypes.c_void_p}
 
 _ENTRIES: dict[str, dict[str, Entry]] = {}
-"""Machine code in this process, by its name and results, and the types of its arguments."""
+"""Machine code of this process, by name and number of results, then by types of arguments."""
 
 
 class MachineCode:
-    """A function as machine code, compiled for the types of arguments that it is called with.
-
-    It returns ``results`` whole numbers.
-    """
+    """A function, compiled for the types of its arguments, that returns ``results`` integers."""
 
     def __init__(self, function: Any, results: int = 0) -> None:
         self._function, self._results = function, results
         self._name = f"{function.__name__}_{_digest(function)}"
         self._entries = _ENTRIES.setdefault(f"{self._name} {results}", {})
         self._flat: dict[int, tuple[Any, list[Any], str]] = {}
-        """The last tuple of arrays at each place among the arguments, and its addresses."""
+        """The last tuple at each position of the arguments, with its flat form and types."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function, compiled before if it was not yet."""
+        """Call the machine code; compile it first if needed."""
         entry, leaves = self.prepared(*arguments)
         if not self._results:
             return entry(*leaves)
@@ -82,9 +79,9 @@ class MachineCode:
         return tuple(returned) if self._results > 1 else returned[0]
 
     def prepared(self, *arguments: Any) -> tuple[Entry, list[Any]]:
-        """Return the machine code for arguments of these types, and the arguments as it takes them.
+        """Return the machine code for arguments of these types, and the flat arguments.
 
-        It holds no arrays.
+        These are addresses and do not keep arrays alive.
         """
         leaves: list[Any] = []
         kinds = ""
@@ -108,7 +105,7 @@ class MachineCode:
         return int(found or 0)
 
     def _loaded(self, kinds: str, arguments: tuple[Any, ...]) -> Entry:
-        """Return machine code from disk, or compile it."""
+        """Load machine code from disk, or compile it."""
         key = f"{self._name} {machine()} {self._results} {kinds}".encode()
         name = f"{self._name}.{hashlib.sha256(key).hexdigest()[:16]}.bin"
         for path in (folder / name for folder in _folders()):
@@ -132,9 +129,9 @@ _INDEX, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 def ran(
     operation: Callable[..., None], indices: tuple[Indices, ...], vectors: tuple[Vector, ...]
 ) -> bool:
-    """Run an operation as machine code; return False, with nothing done, where NumPy has to.
+    """Run ``operation(*indices, *vectors)`` as machine code; return whether this is possible.
 
-    It is called with the arrays of indices and then with the vectors, to some of which it writes.
+    If not, nothing is written and NumPy must do the work.
     """
     for array in indices:
         if array.dtype is not _INDEX:
@@ -155,11 +152,11 @@ def ran(
 
 @cache
 def linkable() -> bool:
-    """Return whether machine code can be loaded here; warn where it cannot."""
+    """Return whether this platform can load machine code; warn if not."""
     try:
         MachineCode(_nothing).prepared(0)
     except CannotLinkError as error:
-        warn_once(f"{error}; NumPy takes its place")
+        warn_once(f"{error}; NumPy is used instead")
         return False
     return True
 
@@ -169,7 +166,7 @@ def _nothing(number: int) -> None:
 
 
 def _flatten(argument: Any) -> tuple[list[Any], str]:
-    """Return an argument as addresses of arrays and numbers, and a text that tells its type."""
+    """Return an argument as a flat list of addresses and numbers, and its type as text."""
     if isinstance(argument, np.ndarray):
         order = "C" * argument.flags.c_contiguous
         return [id(argument)], f"{argument.dtype.str}{argument.ndim}{order} "
@@ -194,10 +191,10 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
 
 
 def _c_types(kinds: str) -> Iterator[Any]:
-    """Yield the types in C of the arrays and numbers in a text of ``_flatten``."""
+    """Yield the C types of the arrays and numbers in a type of ``_flatten``."""
     for kind in kinds.split():
         if kind[0] in "<>|=":
-            yield ctypes.c_void_p  # an address; ctypes takes three times as long for py_object
+            yield ctypes.c_void_p  # an address: faster than py_object
         elif kind in _C_TYPES:
             yield _C_TYPES[kind]
 
@@ -206,12 +203,12 @@ def _c_types(kinds: str) -> Iterator[Any]:
 
 
 def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
-    """Return object code as a function of this process."""
+    """Load object code into this process."""
     try:
-        import llvmlite.binding as llvm  # not at the top: many runs do not need it
+        import llvmlite.binding as llvm  # lazy: many runs do not need it
 
         target = llvm.Target.from_triple(llvm.get_process_triple())
-        # An engine for each, as object code of one function may define what that of another does.
+        # One engine for each function, since all define the same symbol.
         engine = llvm.create_mcjit_compiler(
             llvm.parse_assembly(""), target.create_target_machine(jit=True)
         )
@@ -224,7 +221,7 @@ def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
         raise CannotLinkError(f"machine code cannot be linked: {error}") from error
     types = [*_c_types(kinds), *[ctypes.c_void_p] * (results > 0)]
     entry = ctypes.CFUNCTYPE(None, *types)(address)
-    vars(entry)["engine"] = engine  # which holds the memory
+    vars(entry)["engine"] = engine  # the engine owns the memory of the code
     return entry
 
 
@@ -233,7 +230,7 @@ def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
 
 @cache
 def machine() -> str:
-    """Return a digest of all that machine code depends on, apart from the function."""
+    """Return a digest of the compiler, the versions and the processor."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -248,17 +245,17 @@ def machine() -> str:
 
 
 def _folders() -> list[Path]:
-    """Return where machine code may be, and is written if the ones before cannot be written."""
+    """Return the folders of machine code; the first writable one is used for writing."""
     if named := os.environ.get(FOLDER):
         return [Path(named)]
     own = [Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "regretkit")]
-    with suppress(RuntimeError):  # there is no home
+    with suppress(RuntimeError):  # no home folder
         own = [path.expanduser() for path in own]
     return [Path(__file__).parent / "__pycache__", *own]
 
 
 def _read(path: Path, key: bytes) -> ObjectCode:
-    """Return the content of a file with the right digest."""
+    """Read a file and check its digest."""
     whole = path.read_bytes()
     digest, content = whole[:_DIGEST_SIZE], whole[_DIGEST_SIZE:]
     if digest != hashlib.sha256(key + content).digest():
@@ -271,7 +268,7 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 def _write(name: str, key: bytes, found: ObjectCode) -> None:
-    """Keep object code in the first folder that can be written."""
+    """Write object code to the first writable folder."""
     content = " ".join(found.symbols).encode() + b"\0" + found.code
     digest, reason = hashlib.sha256(key + content).digest(), ""
     for folder in _folders():
@@ -280,32 +277,31 @@ def _write(name: str, key: bytes, found: ObjectCode) -> None:
             return replace_file(folder / name, [digest, content])
         except OSError as error:
             reason = f"{str(folder)!r}: {error.strerror or error}"
-    return warn_once(f"machine code is compiled in every process, it cannot be kept in {reason}")
+    return warn_once(f"machine code is compiled in every process: it cannot be kept in {reason}")
 
 
-# What machine code is made of
+# Digests of functions
 
 
 def uses(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the values from outside that a function uses, by name."""
+    """Yield the globals and closure variables that a function uses, with their names."""
     for name in function.__code__.co_names:
         if name in function.__globals__:
             yield name, function.__globals__[name]
     cells = function.__closure__ or ()
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        with suppress(ValueError):  # it has no value yet
+        with suppress(ValueError):  # the variable has no value yet
             yield name, cell.cell_contents
 
 
 def _digest(function: Any) -> str:
-    """Return a digest of the text of a function, of those that it calls and of their constants."""
-    # By digest: a changed constant that a function uses gives other machine code.
+    """Return a digest of a function's source, of the functions it calls and of their constants."""
     find = _kept_digest if _is_fixed(function) else _kept_digest.__wrapped__
     return find(plain(function))
 
 
 def _is_fixed(used: Any) -> bool:
-    """Return whether what code uses never changes: this library's, or that of a traced rule."""
+    """Return whether a function never changes: regretkit's own, or the kernel of a rule."""
     if hasattr(used, "source"):
         return True
     if not str(used.__module__).startswith("regretkit.") or getattr(used, "__closure__", None):
@@ -321,10 +317,10 @@ def _kept_digest(function: Any) -> str:
     waiting, modules = [function], set[tuple[int, tuple[str, ...]]]()
 
     def add(name: str, value: Any, names: tuple[str, ...]) -> None:
-        """Add a value that code uses, of a module those with these names."""
+        """Add a value that code uses; of a module, add the attributes with these names."""
         value = plain(value) if callable(value) else value
         if isinstance(value, FunctionType):
-            # By number: closures of one definition share their name, and differ.
+            # By number: different closures of one definition share their name.
             if value not in numbers:
                 numbers[value] = len(numbers)
                 waiting.append(value)
@@ -334,7 +330,7 @@ def _kept_digest(function: Any) -> str:
             known = (id(value), names) in modules
             modules.add((id(value), names))
             for inner in () if known else names:
-                # Not getattr: a builtin may share its name with a deprecated attribute.
+                # Not getattr, which would trigger deprecated attributes of the same name.
                 if (found := vars(value).get(inner)) is not None:
                     add(f"{name}.{inner}", found, names)
         elif isinstance(value, tuple):
@@ -354,12 +350,12 @@ def _kept_digest(function: Any) -> str:
 
 
 _OPTIONS = "WITHIN_BOUNDS", "DISJOINT"
-"""Names of a module by which it says what its functions may rely on."""
+"""Names of module constants that change how its functions are compiled."""
 
 
 def _constant(value: object) -> bytes:
-    """Return what determines a constant that the compiler accepts."""
-    if isinstance(value, np.ndarray):  # whose repr shows only a part
+    """Return bytes that identify a constant of the compiler."""
+    if isinstance(value, np.ndarray):  # repr would abbreviate it
         return repr((value.shape, value.dtype.str)).encode() + value.tobytes()
     simple = isinstance(value, bool | int | float | str | np.generic)
     return repr(value if simple else getattr(value, "__qualname__", type(value))).encode()

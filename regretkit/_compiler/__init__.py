@@ -1,50 +1,49 @@
-"""A small compiler: plain numeric Python to machine code, by LLVM.
+"""A small compiler from plain numeric Python to machine code, by LLVM.
 
-The text of a function and of all functions that it calls becomes one text of LLVM, which LLVM
-optimizes and turns into object code. Nothing is interpreted, and Python is not called back.
+The compiler translates the source of a function, and of all functions it calls, to one module of
+LLVM's language. LLVM optimizes the module and emits object code. Machine code never calls Python.
 
 The subset
 ----------
 *Values*
-    Whole numbers (``int64``), ``uint64`` from ``np.uint64``, floats, truth values; arrays of
-    numbers, with one dimension or several, strided too; tuples, NamedTuples and ranges of these; a
-    NumPy ``Generator``. All that is known when a function is compiled stays a Python value:
-    numbers, texts, tuples, functions and modules.
+    Integers (``int64``), ``uint64`` from ``np.uint64``, floats, booleans; arrays of numbers, also
+    strided or with several dimensions; tuples, NamedTuples and ranges of these; a NumPy
+    ``Generator``. Constants of the compilation stay Python values: numbers, strings, tuples,
+    functions and modules.
 *Statements*
     Assignments to names, entries and tuples of these, ``if``, ``while``, ``for`` over a range, an
-    array or a tuple, ``break``, ``continue``, ``return``. A condition on a constant compiles the
-    branch that is taken, and no other.
+    array or a tuple, ``break``, ``continue``, ``return``. Of an ``if`` with a constant condition,
+    only the branch taken is compiled.
 *Expressions*
-    Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditions of truth values, entries and
-    slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``, ``len``,
-    ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``,
-    ``generator.random()``, ``tuple`` of a generator over a constant tuple, ``isinstance`` of a
-    tuple. Entries of an array of whole numbers can be called: they are addresses of machine code,
-    which gets whole arrays of the function and numbers.
+    Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditional expressions of booleans,
+    entries and slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``,
+    ``len``, ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of
+    ``math``, ``generator.random()``, ``tuple`` of a generator over a constant tuple, ``isinstance``
+    of a tuple. An entry of an integer array can be called: it is the address of machine code.
+    The arguments of such a call are numbers, and arrays that are arguments of the caller.
 *Vectors*
-    Entries of ``lanes(array, at, stride, width())`` are ``width()`` neighbouring numbers.
-    Arithmetic, comparisons, conditions in expressions and functions of ``math`` go lane by lane. A
-    function in which lanes would take different branches is compiled with a width of 1, which is
-    that of Python.
+    An entry of ``lanes(array, at, stride, width())`` is a vector of ``width()`` contiguous numbers.
+    Arithmetic, comparisons, conditional expressions and functions of ``math`` work lane by lane. If
+    lanes would take different branches, the function is compiled with a width of 1, as in Python.
 
-In a module with ``DISJOINT = True``, no two arrays among the arguments may share memory;
-LLVM relies on it. With ``WITHIN_BOUNDS = True`` no index counts from the end.
+In a module with ``DISJOINT = True``, array arguments must not share memory: LLVM relies on it. With
+``WITHIN_BOUNDS = True``, indices must not be negative.
 
-Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
-a whole number divided by zero is 0, whole numbers wrap around. Entries of narrower arrays become
-``int64``. Arithmetic is IEEE's in the order of the text; nothing is reassociated or contracted.
-``exp``, ``log``, ``pow`` and the like are those of the platform's C library.
+Numbers behave as NumPy's ``float64`` and ``int64`` do. A float divided by zero is infinite or NaN,
+an integer divided by zero is 0, and integers wrap around. Entries of narrower arrays become
+``int64``. Arithmetic is IEEE's, in the order of the source, without reassociation or contraction.
+``exp``, ``log``, ``pow`` and similar functions are those of the platform's C library.
 
-Negative indices count from the end, and slices end with their array. No check finds an index past
-the end. Sums and products of numbers that cannot be negative must stay below 2^63 where they are an
-index or divided by ``//``. A variable that is read before its first assignment is zero.
+Negative indices count from the end, and slices end with their array. Indices past the end are not
+checked. Sums and products of nonnegative numbers must stay below 2^63 if they are an index or an
+operand of ``//``. A variable that is read before its first assignment is zero.
 
-Only kernels of the library and texts that it generates are compiled. A statement, an expression or
-a function outside the subset raises ``CannotCompileError`` with file and line. Types are not
-checked: tests run each kernel in Python and as machine code, and compare bits.
+Only regretkit's kernels and generated code are compiled. A statement, an expression or a function
+outside the subset raises ``CannotCompileError`` with file and line. Types are not checked: tests
+run each kernel in Python and as machine code, and compare bits.
 
-Functions are expanded where they are called. ``separate`` makes one function for each signature
-instead, for what is large and called in several places, or called rarely.
+Functions are inlined. ``separate`` compiles one function for each signature instead: use it for
+large functions with several calls, and for rare calls.
 """
 
 from collections.abc import Sequence
@@ -67,10 +66,10 @@ class ObjectCode(NamedTuple):
 
     code: bytes
     symbols: tuple[str, ...]
-    """The functions of other libraries that it calls."""
+    """The library functions that the code calls."""
 
 
-# From text to object code
+# From source to object code
 
 
 def translate(
@@ -79,8 +78,11 @@ def translate(
     results: int = 0,
     width: int = LANES,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
-    from regretkit._compiler._translator import Translator  # most code is found on disk
+    """Translate a function to LLVM's language, for arguments of these types.
+
+    Also return the library functions that it calls.
+    """
+    from regretkit._compiler._translator import Translator  # lazy: most code is read from disk
 
     wider: dict[Any, str] = {}
     while True:
@@ -90,14 +92,14 @@ def translate(
         except NotInLanesError:
             return translate(function, arguments, results, width=1)
         except RecursionError:
-            translator.refuse("an expression or calls that are too deep")
+            translator.refuse("an expression or a chain of calls is too deep")
         if text is not None:
             return text, translator.symbols
 
 
 def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:
-    """Return LLVM's text as object code, by default for this processor."""
-    import llvmlite.binding as llvm  # not at the top: most runs find machine code on disk
+    """Compile LLVM's language to object code, by default for this processor."""
+    import llvmlite.binding as llvm  # lazy: most code is read from disk
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -123,21 +125,22 @@ def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") 
 
 
 def compile_function(function: Any, arguments: Sequence[Any], results: int = 0) -> ObjectCode:
-    """Return the object code of a function for arguments of these types.
+    """Compile a function for arguments of these types.
 
     Parameters
     ----------
     function
-        Written in the subset, of NumPy arrays, generators, numbers and tuples of these.
+        A function in the subset. Its arguments are NumPy arrays, generators, numbers and tuples of
+        these.
     arguments
-        Examples of the arguments: only their types matter.
+        Example arguments: only their types matter.
     results
-        The number of whole numbers that it returns.
+        The number of integers that the function returns.
 
     Raises
     ------
     CannotCompileError
-        With file and line, when its text is not in the subset.
+        If the function is not in the subset. The message has the file and line.
     """
     text, symbols = translate(function, arguments, results)
     return ObjectCode(object_code(text), symbols)

@@ -26,7 +26,7 @@ _LIBRARY = {
 
 @cache
 def function_of(function: Any) -> _Compute | None:
-    """Return what computes a function of Python or NumPy, None if it is not in the subset."""
+    """Return the translation of a function of Python or NumPy, None outside the subset."""
     if function in _COMPUTED:
         return _COMPUTED[function]
     name, of_math = getattr(function, "__name__", ""), getattr(function, "__module__", "") == "math"
@@ -42,13 +42,13 @@ def function_of(function: Any) -> _Compute | None:
         value = translator.library(name, *given)
         if whole and of_math and value.kind == "float":
             return translator.call(int, [value], {})
-        return value  # a vector has no whole numbers
+        return value  # vectors have no integer kind
 
     return compute
 
 
 def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
-    """Return what converts a number."""
+    """Return the translation of a conversion."""
 
     def compute(translator: "Translator", given: Any = 0) -> Any:
         if not isinstance(given, Number):
@@ -70,7 +70,7 @@ def _narrowed(translator: "Translator", given: Any) -> Any:
 
 
 def _extreme(comparison: type[ast.cmpop]) -> _Compute:
-    """Return what finds the largest or smallest of some numbers, as Python does."""
+    """Return the translation of Python's ``max`` or ``min``."""
 
     def compute(translator: "Translator", found: Any, *others: Any) -> Any:
         for other in others:
@@ -136,7 +136,7 @@ def _inlined(function: Any) -> _Compute:
 
 
 def clamped(begin: int, end: int, size: int) -> tuple[int, int]:
-    """Return the ends of a slice as Python understands them."""
+    """Return the ends of a slice within an array, by Python's rules."""
     begin = begin + size if begin < 0 else begin
     end = end + size if end < 0 else end
     first = min(max(begin, 0), size)
@@ -148,7 +148,7 @@ def floor_divide(x: float, y: float) -> float:
     if y == 0.0:
         return x / y
     rest = math.fmod(x, y)
-    quotient = (x - rest) / y
+    quotient = (x - rest) / y  # an integer up to rounding
     if rest != 0.0 and (y < 0.0) != (rest < 0.0):
         quotient -= 1.0
     if quotient == 0.0:
@@ -158,7 +158,7 @@ def floor_divide(x: float, y: float) -> float:
 
 
 def remainder(x: float, y: float) -> float:
-    """Return the remainder of floats, of the sign of the divisor as in Python and NumPy."""
+    """Return the remainder of floats, with the sign of the divisor as in Python and NumPy."""
     rest = math.fmod(x, y)
     if rest == 0.0:
         return math.copysign(0.0, y)

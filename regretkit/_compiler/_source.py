@@ -1,4 +1,4 @@
-"""Texts of functions, as the compiler reads them."""
+"""Source code of functions, and markers for the compiler."""
 
 import ast
 import linecache
@@ -13,48 +13,48 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def separate(function: _F) -> _F:
-    """Compile a function once for each signature, and not in place of each call."""
+    """Compile a function once for each signature, instead of inlining each call."""
     vars(function)["separate"] = True
     return function
 
 
 def prefetch(array: Any, k: int) -> None:
-    """Load an entry into the cache in machine code; do nothing in Python."""
+    """Load an entry into the cache, in machine code only."""
 
 
 def width() -> int:
-    """Return how many numbers a vector has: 1 in Python."""
+    """Return the number of lanes of a vector: 1 in Python."""
     return 1
 
 
 def lanes(array: Any, at: int, stride: int, wide: int) -> Any:
-    """Return a view of an array whose k-th entry is that at ``at + stride * k``.
+    """Return a view of an array whose k-th entry is ``array[at + stride * k]``.
 
-    With ``wide`` equal to ``width()``, an entry is that number and the next ones, in one vector.
+    In machine code with ``wide = width()``, an entry is the vector of this and the next entries.
     """
     return array[at::stride]
 
 
 class Definition(NamedTuple):
-    """The text of a function."""
+    """The parsed source of a function."""
 
     node: ast.FunctionDef
     body: list[ast.stmt]
     file: str
     line: int
-    """The number of lines before it."""
+    """The number of lines before the function in its file."""
     stored: frozenset[str]
-    """The names to which it assigns,"""
+    """The names that the function assigns."""
     single: frozenset[str]
-    """and those that need no memory: assigned once, before each of their uses."""
+    """The names that need no memory: assigned once, before each use."""
     direct: bool
-    """Whether it returns at its end only."""
+    """Whether the only return is the last statement."""
 
 
 def source(function: FunctionType) -> tuple[str, int]:
-    """Return the text of a function, or of several with it, and the number of lines before it.
+    """Return the source of a function, and the number of lines before it.
 
-    That is its attribute ``source`` where it has no file.
+    Generated functions have their source in the attribute ``source``, possibly with others.
     """
     if text := vars(function).get("source"):
         return text, 0
@@ -71,7 +71,7 @@ def _last_line(code: CodeType) -> int:
 
 @cache
 def definition_of(code: CodeType, text: str, before: int) -> Definition:
-    """Return the definition of the function with this code within a text."""
+    """Return the definition of the function with this code within its source."""
     node = _parsed(text)[code.co_name]
     body = [item for item in node.body if not _is_text(item)]
     stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
@@ -84,7 +84,7 @@ def definition_of(code: CodeType, text: str, before: int) -> Definition:
 
 @cache
 def _parsed(text: str) -> dict[str, ast.FunctionDef]:
-    """Return the definitions within a text by name."""
+    """Return the definitions within source code, by name."""
     nodes = [*ast.walk(ast.parse(textwrap.dedent(text)))]
     return {node.name: node for node in reversed(nodes) if isinstance(node, ast.FunctionDef)}
 
@@ -94,14 +94,14 @@ def _is_return(node: ast.AST) -> bool:
 
 
 def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
-    """Return how often each name is written or read."""
+    """Count how often each name is written or read."""
     inner = (inner for node in nodes for inner in ast.walk(node))
     return Counter(n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, context))
 
 
 def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) -> Iterator[str]:
-    """Yield the names that are written once, and read after that within the same block only."""
-    following = Counter[str]()  # what is read after a statement
+    """Yield the names that are written once, and read only afterwards in the same block."""
+    following = Counter[str]()  # names read after a statement
     for node in reversed(block):
         read, targets = following, list[ast.expr]()
         if isinstance(node, ast.Assign):
@@ -122,7 +122,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def plain(function: Any) -> Any:
-    """Return the Python function that a compiled one was made of, or what is given."""
+    """Return the Python function of a compiled function, or the argument."""
     if isinstance(function, FunctionType):
         return function
     inner = getattr(function, "py_func", None)

@@ -1,4 +1,4 @@
-"""From the text of a function to LLVM's: one method for each kind of statement and expression."""
+"""Translate functions to LLVM's language: one method for each kind of statement and expression."""
 
 import ast
 import builtins
@@ -51,24 +51,24 @@ from regretkit._compiler._values import (
 
 
 class Scope:
-    """A function that is being translated."""
+    """A function during its translation."""
 
     def __init__(self, key: object, function: FunctionType, definition: Definition) -> None:
         self.key, self.function, self.definition = key, function, definition
         self.values: dict[str, Any] = {}
-        """Names that mean one value."""
+        """Names that have a single value."""
         self.variables: dict[str, Variable] = {}
         self.end = ""
-        """The label where the function ends, if it may return before,"""
+        """The label of the function's end, if it has an early return."""
         self.result: Any = None
-        """and its result, or the variable that holds it then."""
+        """The result, or with early returns its variable."""
         self.loops: list[tuple[str, str]] = []
-        """The labels to which ``break`` and ``continue`` lead."""
+        """The targets of ``break`` and ``continue``."""
         self.within_bounds = bool(function.__globals__.get("WITHIN_BOUNDS"))
-        """Whether no index of its module counts from the end, and no slice is too long."""
+        """Whether indices are never negative, and slices never too long."""
 
     def constant(self, name: str) -> Any:
-        """Return what a name means outside of the function."""
+        """Return the value of a name outside the function."""
         function = self.function
         if name in function.__code__.co_freevars:
             cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
@@ -88,20 +88,20 @@ class Variable(NamedTuple):
 
 
 class Translator:
-    """Translates one function, with all that it calls, to LLVM's text.
+    """Translates a function and all functions that it calls.
 
-    The type of a variable is that of the first value assigned to it. If it has to hold another
-    one, ``wider`` notes this, and all is translated again.
+    A variable has the type of its first value. If a later value needs a wider type, ``wider``
+    stores it and the translation starts again.
     """
 
     def __init__(self, wider: dict[Any, str], width: int = 1) -> None:
         self._wider, self._widened = wider, False
         self.width = width
-        """Neighbouring numbers in an entry of ``lanes``."""
+        """Numbers in an entry of ``lanes``."""
         self._disjoint = False
-        """Whether no two arrays among the arguments share memory."""
+        """Whether array arguments never share memory."""
         self._memory: dict[str, str] = {}
-        """The address of the numbers of each array among the arguments."""
+        """The address of the data of each array argument."""
         self._scopes_of: dict[str, int] = {}
         self._declared: dict[str, str] = {}
         self._functions: list[str] = []
@@ -110,17 +110,17 @@ class Translator:
         self._allocated: list[str] = []
         self._lines: list[str] = []
         self._open = True
-        """Whether the next line can be reached."""
+        """Whether the next line is reachable."""
         self._targets: set[str] = set()
-        """The labels to which a line leads that can be reached."""
+        """The labels that reachable lines jump to."""
         self._scopes: list[Scope] = []
         self._line = 0
         self._where = ""
 
     def module(self, function: Any, arguments: Sequence[Any], results: int) -> str | None:
-        """Return the text of a function with these arguments and a number of whole results.
+        """Return the module of a function with these arguments and a number of integer results.
 
-        Return None if some variables have to hold more than ``wider`` said.
+        Return None if a variable needs a wider type: ``wider`` then has it.
         """
         function = plain(function)
         if isinstance(function, FunctionType):
@@ -143,7 +143,7 @@ class Translator:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The functions of other libraries."""
+        """The library functions that the module calls."""
         return tuple(name for name in self._declared if not name.startswith("llvm."))
 
     # The text
@@ -157,7 +157,7 @@ class Translator:
         return f"{stem}{self._names}"
 
     def emitted(self, kind: str, operation: str, least: int | None = None) -> Number:
-        """Write an operation, and return its result."""
+        """Write an operation and return its result."""
         name = self._name("%v")
         self.write(f"{name} = {operation}")
         return Number(name, kind, least)
@@ -171,27 +171,27 @@ class Translator:
         self._end(f"br i1 {test.text}, label %{yes}, label %{no}", yes, no)
 
     def _end(self, line: str, *labels: str) -> None:
-        """End a block, which leads to others."""
+        """End a basic block with jumps to labels."""
         if self._open:
             self.write(line)
             self._targets.update(labels)
             self._open = False
 
     def _begin(self, label: str) -> None:
-        """Begin a block, to which the lines before lead, if any line does."""
+        """Begin a basic block after the previous one, if it is reachable."""
         self._jump(label)
         if label in self._targets:
             self._lines.append(f"{label}:")
             self._open = True
 
     def _define(self, name: str, parameters: Iterable[str], linkage: str) -> None:
-        """Make a function of the lines so far."""
+        """Turn the lines so far into a function."""
         self.write("ret void")
         head = f"define {linkage} void @{name}({', '.join(parameters)}) nounwind {{"
         self._functions.append("\n".join([head, *self._allocated, *self._lines, "}"]))
 
     def refuse(self, reason: str, kind: type[Exception] = CannotCompileError) -> NoReturn:
-        """Refuse the statement at hand."""
+        """Raise an error with the file and line of the current statement."""
         if not self._scopes:
             raise kind(f"{self._where}{reason}")
         found = self._scopes[-1].definition
@@ -227,7 +227,7 @@ class Translator:
     def _array_object(self, pointer: str, example: "np.ndarray[Any, Any]") -> Array:
         """Return an array from the address of its Python object.
 
-        Its fields are the same in every version of NumPy: they are part of its binary interface.
+        The offsets of its fields are part of NumPy's binary interface.
         """
 
         def field(k: int) -> Number:
@@ -250,7 +250,7 @@ class Translator:
     # Numbers
 
     def number(self, value: Any) -> Number:
-        """Return a number, a constant as LLVM writes it."""
+        """Return a number; constants are written as in LLVM."""
         if isinstance(value, Number):
             return value
         if isinstance(value, UINT64):
@@ -280,7 +280,7 @@ class Translator:
             case "truth", "integer" | "unsigned":
                 operation = f"zext i1 {x.text} to i64"
             case "float", "integer" | "unsigned":
-                # Defined for all numbers, unlike the instruction
+                # The saturating intrinsic is defined for all floats, unlike fptosi and fptoui.
                 name = f"llvm.fpto{'s' if kind == 'integer' else 'u'}i.sat.i64.f64"
                 self._declare(name, "i64", ["double"])
                 operation = f"call i64 @{name}(double {x.text})"
@@ -307,10 +307,10 @@ class Translator:
         return self.emitted(kind, f"shufflevector {shuffled}zeroinitializer").text
 
     def whole(self, value: Any) -> Number:
-        """Return a whole number as one with a sign."""
+        """Return an integer as a signed one."""
         x = self.number(value)
         if x.kind in ("floats", "truths"):
-            self.refuse("a whole number that differs by lane", NotInLanesError)
+            self.refuse("an integer that differs by lane", NotInLanesError)
         return x if x.kind == "integer" else Number(self.converted(x, "integer"), "integer", 0)
 
     def _common(self, x: Number, y: Number) -> str:
@@ -343,7 +343,7 @@ class Translator:
         return self.emitted("float", f"call double @{name}({given})")
 
     def _library_in_lanes(self, name: str, *values: Any) -> Number:
-        """Call a function of vectors, lane by lane where it is one of the C library."""
+        """Call a function of vectors; functions of the C library are called for each lane."""
         type_, given = TYPES["floats"], [self.converted(value, "floats") for value in values]
         if name in INTRINSICS:
             name = f"llvm.{name}.v{LANES}f64"
@@ -359,7 +359,7 @@ class Translator:
         return found
 
     def chosen(self, test: Number, yes: Number, no: Number, least: int | None = None) -> Number:
-        """Return one of two whole numbers."""
+        """Return one of two integers."""
         given = f"i1 {test.text}, i64 {yes.text}, i64 {no.text}"
         return self.emitted(no.kind, f"select {given}", least)
 
@@ -390,7 +390,7 @@ class Translator:
         return 0 if x.kind == "truth" else x.least
 
     def folded(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Compute a constant as Python does."""
+        """Compute a constant in Python."""
         with np.errstate(all="ignore"):
             return function(*values)
 
@@ -414,7 +414,7 @@ class Translator:
         return self.library("pow", x, y)
 
     def _shifted(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
-        """Shift as NumPy does, by 64 bits and more too."""
+        """Shift as NumPy does, also by 64 bits and more."""
         name = "shl" if operation is ast.LShift else "lshr" if x.kind == "unsigned" else "ashr"
         least = 0 if x.natural and operation is ast.RShift else None
         if isinstance(given, (int, np.integer)) and 0 <= int(given) < 64:
@@ -425,10 +425,10 @@ class Translator:
         return shifted if name == "ashr" else self.chosen(fits, shifted, Number("0", x.kind))
 
     def _divided(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
-        """Divide whole numbers with a remainder of the divisor's sign; by zero both are 0."""
+        """Divide integers; the remainder has the divisor's sign. Division by zero gives 0."""
         is_quotient, kind, natural = operation is ast.FloorDiv, x.kind, x.natural and y.natural
         least = 0 if natural or (y.natural and not is_quotient) else None
-        # Without signs, quotients of sums and products that wrapped around are wrong; see the top.
+        # Unsigned division of naturals: sums and products must stay below 2^63, see the package.
         sign = "u" if kind == "unsigned" or (natural and is_quotient) else "s"
         constant = int(given) if isinstance(given, (int, np.integer)) else 0
         if constant > 0 and constant.bit_count() == 1:
@@ -437,7 +437,7 @@ class Translator:
             return self.emitted(kind, short or f"and i64 {x.text}, {constant - 1}", least)
         divisor, special = y, None
         if constant <= 0:
-            # The processor traps where it divides by 0, and the least number by -1.
+            # Processors trap on x / 0 and on -2^63 / -1.
             special = self.emitted("truth", f"icmp eq i64 {y.text}, 0")
             if sign == "s":
                 minus = self.emitted("truth", f"icmp eq i64 {y.text}, -1")
@@ -446,7 +446,7 @@ class Translator:
         result = rest = self.emitted(kind, f"{sign}rem i64 {x.text}, {divisor.text}", least)
         if is_quotient:
             result = self.emitted(kind, f"{sign}div i64 {x.text}, {divisor.text}", least)
-        if sign == "s":  # the processor rounds to zero
+        if sign == "s":  # processors round to zero, Python rounds down
             signs = self.emitted(kind, f"xor i64 {rest.text}, {divisor.text}")
             differ = self.emitted("truth", f"icmp slt i64 {signs.text}, 0")
             some = self.emitted("truth", f"icmp ne i64 {rest.text}, 0")
@@ -469,7 +469,7 @@ class Translator:
         kind = self._common(x, y)
         kind = {"truth": "integer", "truths": "floats"}.get(kind, kind)
         sign, condition = ("u" if kind == "unsigned" else "s"), _CONDITIONS[operation]
-        if kind in ("float", "floats"):  # ordered, so false of NaN, unless they differ
+        if kind in ("float", "floats"):  # false with NaN, except for !=
             command = f"fcmp {'une' if condition == 'ne' else 'o' + condition} {TYPES[kind]}"
         else:
             command = f"icmp {condition if condition in ('eq', 'ne') else sign + condition} i64"
@@ -479,7 +479,7 @@ class Translator:
     # Variables
 
     def _allocate(self, kind: str) -> str:
-        """Return memory for a number, zero at first."""
+        """Return memory for a number, initially zero."""
         name, type_ = self._name("%p"), TYPES[kind]
         self._allocated.append(f"  {name} = alloca {type_}")
         self._allocated.append(f"  store {type_} zeroinitializer, ptr {name}")
@@ -503,7 +503,7 @@ class Translator:
             key = self._scopes[-1].key, name, k
             self._wider[key] = wider_kind(wider, self._wider.get(key, wider))
             self._widened = True
-            if wider in ("floats", "truths"):  # which no narrower variable could hold
+            if wider in ("floats", "truths"):  # a scalar variable cannot hold a vector
                 return
         self._store(variable, leaves(value))
 
@@ -528,7 +528,7 @@ class Translator:
     # Arrays
 
     def _wrapped(self, index: Any, size: Any) -> Number:
-        """Return an index that counts from the beginning."""
+        """Return the nonnegative index: k + size for k < 0."""
         k = self.whole(index)
         if k.natural:
             return k
@@ -592,14 +592,14 @@ class Translator:
         self.write(f"store {type_} {text}, ptr {place}{self._apart(array)}")
 
     def _apart(self, array: Array) -> str:
-        """Return LLVM's note that no other argument has a part in this memory, where that holds."""
+        """Return LLVM's alias metadata for a disjoint array, otherwise an empty string."""
         if not self._disjoint or not array.argument:
             return ""
         number = self._scopes_of.setdefault(array.argument, len(self._scopes_of))
         return f", !alias.scope !{3 * number + 2}, !noalias !{3 * number + 3}"
 
     def _scopes_text(self) -> list[str]:
-        """Return the definitions of these notes."""
+        """Return the definitions of the alias metadata."""
         count = len(self._scopes_of)
         lines = ["!0 = distinct !{!0}"] * (count > 0)
         for k in range(count):
@@ -612,7 +612,7 @@ class Translator:
         return lines
 
     def in_lanes(self, array: Array, at: Any, stride: Any, wide: Any) -> Array:
-        """Return what ``lanes`` says."""
+        """Translate ``lanes``."""
         size = array.strides[0] if array.strides else 8
         data = Number(self._place(array, [at]), "address")
         found = array.part(data, array.shape, [self.binary(ast.Mult, stride, size)])
@@ -877,7 +877,7 @@ class Translator:
         return rest(0)
 
     def _condition(self, node: ast.expr) -> Any:
-        """Return whether an expression is true, as a constant where it is known."""
+        """Return the truth of an expression, as a constant if possible."""
         if isinstance(node, ast.BoolOp):
             return self._joined(node, self._condition)
         return self._truth(self.expression(node))
@@ -895,7 +895,7 @@ class Translator:
         )
 
     def either(self, test: Any, body: Callable[[], Any], other: Callable[[], Any]) -> Any:
-        """Return one of two values, of which only that one is computed."""
+        """Return one of two values, and compute only that one."""
         if not isinstance(test, Number):
             return body() if test else other()
         if test.kind == "truths":
@@ -912,7 +912,7 @@ class Translator:
         pairs = zip(map(self.number, leaves(one)), map(self.number, leaves(two)), strict=True)
         kinds = [wider_kind(x.variable_kind, y.variable_kind) for x, y in pairs]
         result = Variable(one, [self._allocate(kind) for kind in kinds], kinds)
-        # The first branch could not store its value before the kinds were known.
+        # Store the results at the end: their common kind depends on both branches.
         for self._lines, self._open, value in (first, first_open, one), (second, second_open, two):
             self._store(result, leaves(value))
             self._jump(end)
@@ -923,7 +923,7 @@ class Translator:
     def _either_in_lanes(self, test: Number, one: Any, other: Any) -> Any:
         """Return one of two numbers in each lane."""
         if not is_number(one) or not is_number(other):
-            self.refuse("a choice by lane of other values than numbers", NotInLanesError)
+            self.refuse("a conditional expression by lane needs numbers", NotInLanesError)
         kinds = {self.number(one).kind, self.number(other).kind}
         kind = "truths" if kinds <= {"truth", "truths"} else "floats"
         given = ", ".join(f"{TYPES[kind]} {self.converted(value, kind)}" for value in (one, other))
@@ -940,7 +940,7 @@ class Translator:
         return self.call(function, given, named)
 
     def _items(self, node: Any) -> tuple[Any, ...]:
-        """Return a tuple that is made of a constant one."""
+        """Translate ``tuple`` of a generator over a constant tuple."""
         (loop,), found = node.generators, list[Any]()
         over = self.expression(loop.iter)
         several = isinstance(loop.target, ast.Tuple)
@@ -952,7 +952,7 @@ class Translator:
         return tuple(found)
 
     def _pointed(self, address: Number, given: list[Any]) -> None:
-        """Call machine code by its address, with whole arrays of this function and numbers."""
+        """Call machine code by its address, with numbers and array arguments of this function."""
         passed = []
         for value in given:
             if isinstance(value, Array):
@@ -1001,7 +1001,7 @@ class Translator:
         return dict(zip(names, [*given, *(named[n] for n in names if n in named)], strict=True))
 
     def _expanded(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
-        """Translate a function in place of its call."""
+        """Inline a function."""
         code, line = function.__code__, self._line
         definition = definition_of(code, *source(function))
         key = function, tuple(map(kinds_of, arguments.values()))
@@ -1024,7 +1024,7 @@ class Translator:
         return result
 
     def _called(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
-        """Call a function, which is translated once for each signature."""
+        """Call a separate function, translated once for each signature."""
         signature = function, tuple(map(signature_of, arguments.values()))
         given = [leaf for leaf in leaves(tuple(arguments.values())) if isinstance(leaf, Number)]
         if signature not in self._separate:
@@ -1042,7 +1042,7 @@ class Translator:
         return Variable(model, [self._allocate(kind) for kind in kinds], kinds)
 
     def _translated(self, name: str, function: FunctionType, arguments: dict[str, Any]) -> Any:
-        """Translate a function by itself, and return its result within."""
+        """Translate a separate function, and return its result there."""
         outside = self._allocated, self._lines, self._open
         self._allocated, self._lines, self._open = [], [], True
         parameters: list[str] = []
@@ -1066,7 +1066,7 @@ class Translator:
 
 
 def _least(operation: type[ast.operator], x: Number, y: Number, given: Any) -> int | None:
-    """Return a lower bound of a sum, a difference, a product or the bits of whole numbers."""
+    """Return a lower bound of the result of an operation on integers, or None."""
     if operation is ast.Sub:
         known = isinstance(given, int) and x.least is not None
         return x.least - given if known and x.least is not None else None

@@ -1,4 +1,4 @@
-"""Values while a function is translated: constants of Python, and numbers of LLVM."""
+"""Values during translation: Python constants, and numbers of LLVM."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -11,25 +11,25 @@ class CannotCompileError(Exception):
 
 
 class NotInLanesError(CannotCompileError):
-    """A function does what vectors cannot, such as a branch that some lanes take."""
+    """A function cannot work on vectors, as with a branch that some lanes take."""
 
 
 SYMBOL = "regretkit_entry"
 """The name of the function in object code."""
 
 LANES = 4
-"""Neighbouring numbers in one vector."""
+"""Numbers in one vector."""
 
 TYPES = {"truth": "i1", "natural": "i64", "integer": "i64", "unsigned": "i64"}
 TYPES |= {"float": "double", "address": "ptr"}
 TYPES |= {"floats": f"<{LANES} x double>", "truths": f"<{LANES} x i1>"}
-"""LLVM's types of numbers, by kind. The type of an integer has no sign."""
+"""LLVM's types of numbers, by kind. Integer types have no sign."""
 _WIDENING = ["truth", "natural", "integer", "float"]
-"""What a variable may hold, each besides those before. A natural number is an integer from 0 on."""
+"""Kinds of variables; each kind can hold the previous ones. A natural is an integer >= 0."""
 
 
 class _Unknown:
-    """A value that is known at run time only, so that Python cannot compare it."""
+    """A value of the run time, which Python cannot compare."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class _Unknown:
 
 
 class Number(_Unknown):
-    """A number in machine code: a register or a constant, in LLVM's text."""
+    """A number in machine code: a register or a constant, as LLVM writes it."""
 
     __slots__ = "kind", "least", "text"
 
@@ -51,17 +51,17 @@ class Number(_Unknown):
 
     @property
     def variable_kind(self) -> str:
-        """The kind of a variable that holds it."""
+        """The kind of a variable for this number."""
         return "natural" if self.kind == "integer" and self.natural else self.kind
 
     @property
     def natural(self) -> bool:
-        """Whether it is known not to be negative."""
+        """Whether the number is provably nonnegative."""
         return self.kind == "unsigned" or (self.least is not None and self.least >= 0)
 
 
 class Array(_Unknown):
-    """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
+    """Numbers in memory; ``strides`` are in bytes, None if contiguous."""
 
     __slots__ = "argument", "data", "dtype", "lanes", "shape", "strides"
 
@@ -77,12 +77,12 @@ class Array(_Unknown):
     ) -> None:
         self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
         self.lanes = lanes
-        """Whether an entry is a vector: the number at its place and the next ones."""
+        """Whether an entry is a vector: this number and the next ones."""
         self.argument = argument
-        """The address of the object in Python that it is a part of, empty where unknown."""
+        """The address of the Python object that owns the memory, empty if unknown."""
 
     def part(self, data: Any, shape: Sequence[Any], strides: Any) -> "Array":
-        """Return an array of other places in the same memory."""
+        """Return an array with other data and shape in the same memory."""
         return Array(
             data,
             self.dtype,
@@ -94,7 +94,7 @@ class Array(_Unknown):
 
 
 class Range(NamedTuple):
-    """A range of which an end is known at run time only."""
+    """A range with an end of the run time."""
 
     start: Any
     stop: Any
@@ -102,19 +102,19 @@ class Range(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """NumPy's random numbers: the address of its state, and that of the function that draws."""
+    """A NumPy generator: the addresses of its state and of its function ``next_double``."""
 
     state: Any
     next_double: Any
 
     @property
     def random(self) -> "Draw":
-        """The method that draws a number."""
+        """The method ``random``."""
         return Draw(self)
 
 
 class Draw(NamedTuple):
-    """A method of a generator."""
+    """The method ``random`` of a generator."""
 
     generator: Generator
 
@@ -125,7 +125,7 @@ UINT64: Any = np.uint64
 
 
 def leaves(value: Any) -> list[Any]:
-    """Return the numbers of which a value consists."""
+    """Return the numbers within a value."""
     if isinstance(value, NUMBERS):
         return [value]
     if isinstance(value, Array):
@@ -134,7 +134,7 @@ def leaves(value: Any) -> list[Any]:
 
 
 def rebuilt(value: Any, given: Iterator[Any]) -> Any:
-    """Return a value that consists of other numbers."""
+    """Return a value of the same structure with other numbers."""
     if isinstance(value, NUMBERS):
         return next(given)
     if isinstance(value, Array):
@@ -148,7 +148,7 @@ def rebuilt(value: Any, given: Iterator[Any]) -> Any:
 
 
 def structure(value: Any) -> Any:
-    """Return all of a value apart from its numbers."""
+    """Return a value without its numbers, in hashable form."""
     if isinstance(value, NUMBERS):
         return None
     if isinstance(value, Array):
@@ -160,14 +160,14 @@ def structure(value: Any) -> Any:
 
 
 def signature_of(value: Any) -> Any:
-    """Return what code depends on in an argument: kinds of numbers, and constants."""
+    """Return everything about an argument that affects the code: kinds and constants."""
     numbers = leaves(value)
     kinds = (x.variable_kind if isinstance(x, Number) else (type(x), repr(x)) for x in numbers)
     return structure(value), tuple(kinds)
 
 
 def kinds_of(value: Any) -> Any:
-    """Return the same with the kinds of constants, and without bounds."""
+    """Return a coarser key: constants by kind, numbers without bounds."""
     kinds = (x.kind if isinstance(x, Number) else type(x) for x in leaves(value))
     return structure(value), tuple(kinds)
 

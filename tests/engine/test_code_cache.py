@@ -182,7 +182,7 @@ def unlinked(monkeypatch):
 
 @pytest.mark.usefixtures("unlinked")
 def test_without_linking_runs_are_played_in_numpy_with_one_warning():
-    said = r"machine code cannot be linked: no machine code here; NumPy takes its place"
+    said = r"machine code cannot be linked: no machine code here; NumPy is used instead"
     with pytest.warns(RuntimeWarning, match=said) as caught:
         runs = [solve(games.kuhn_poker(), name, iterations=20) for name in ("cfr+", "dcfr")]
     assert len(caught) == 1
