@@ -1,21 +1,21 @@
-"""Abstract base class of strategy sets, and the search for the point of a set nearest to another.
+"""The base class of strategy sets, and a search for the nearest point of a set.
 
-The linear oracle of a set X takes a direction d to h(d), the largest <d, x> over X, and to a point
-that attains it, the answer. The distance from a point p to X has the bounds
+The linear oracle of a set X maps a direction d to h(d), the largest <d, x> over X, and to an
+*answer*, a point that attains it. The distance from a point p to X has the bounds
 
     <d, p> - h(d)  <=  distance  <=  |p - z|
 
-with any unit vector d, and with z the nearest point in the hull of the answers so far. Wolfe (1976)
-asks in the direction of p - z, and finds the nearest point of a polytope after finitely many
-answers. Near the boundary of a curved set that direction has few digits. After its first calls the
-search therefore projects a point outside on the hull:
+for any unit vector d, with z the nearest point to p in the hull of the answers so far. Wolfe (1976)
+uses the direction p - z, and finds the nearest point of a polytope after finitely many calls. Near
+the boundary of a curved set, cancellation makes this direction inaccurate. After the first calls,
+the search therefore projects a point q outside onto the hull:
 
     d  =  q - projection of q,    q  =  p + r c
 
-with r the length of the longest answer, and the center c in turn the direction of p - z and that of
-the best lower bound so far. In the first case d is Wolfe's direction with more digits, as z is the
-projection of q for every r. In the second, the search is a proximal point method for the best lower
-bound (Rockafellar 1976).
+with r the length of the longest answer. The unit vector c alternates between the direction of p - z
+and that of the best lower bound so far. The first choice gives Wolfe's direction with a smaller
+error, because z is the projection of q for every r. The second choice is a proximal point method
+for the best lower bound (Rockafellar 1976).
 
 References
 ----------
@@ -39,17 +39,17 @@ from regretkit._util import _validate
 from regretkit._util._typing import Vector
 
 Oracle: TypeAlias = Callable[[Vector], tuple[float, Vector]]
-"""From a direction to the largest inner product over the set, and a point that attains it."""
+"""Maps a direction to its largest inner product over the set, and a point that attains it."""
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""The distance by which rounding may move a point, for each unit of its numbers."""
+"""Relative size of rounding errors."""
 
 _FIRST_CALLS = 10
-"""Oracle calls in Wolfe's own directions, the quickest to find."""
+"""Number of oracle calls with Wolfe's directions, which are fast to compute."""
 _CURVED_ATOL = 1e-7
-"""Points count as inside up to this share of the longest answer if neither bound decides."""
+"""Tolerance of ``contains`` relative to the longest answer, if neither bound decides."""
 _IMAGE_ATOL = 1e-10
-"""Distance to the nearest image, in units of the largest coefficient, at which its search ends."""
+"""Tolerance of ``nearest_image`` relative to the largest coefficient."""
 
 
 def nearest_image(matrix: Vector, oracle: Oracle) -> Vector:
@@ -76,10 +76,10 @@ def _most_calls(point: Vector) -> int:
 
 
 def _approach(point: Vector, oracle: Oracle) -> Iterator[tuple[Vector, float, float, float]]:
-    """Yield bounds on the distance from ``point`` to the set after each oracle call.
+    """Yield, after each oracle call, the state of the search for the nearest point to ``point``.
 
-    With the weights of all answers at the nearest point so far come a lower and an upper bound, and
-    the length of the longest answer as seen from ``point``.
+    That is the weights of all answers at the nearest point of their hull, a lower and an upper
+    bound of the distance, and the largest distance of an answer from ``point``.
     """
     answers = np.empty((0, point.size))
     direction = center = _unit(point if point.any() else np.ones(point.size))
@@ -103,11 +103,11 @@ def _approach(point: Vector, oracle: Oracle) -> Iterator[tuple[Vector, float, fl
 def _projected(points: Vector, target: Vector) -> Vector:
     """Return the weights of the point nearest to ``target`` in the hull of ``points``.
 
-    With P the points as seen from the target, they are proportional to the w >= 0 that minimizes
-    ``|w P|^2 + (sum w - 1)^2``: of all w in one proportion the best has ``|p|^2 / (1 + |p|^2)``,
-    which increases with the distance |p| of their point.
+    With P the rows ``points - target``, minimize ``|w P|^2 + (sum w - 1)^2`` over w >= 0, and scale
+    w to sum 1. For all multiples of one w, with p its point, the minimum is
+    ``|p|^2 / (1 + |p|^2)``, which increases with the distance |p|.
     """
-    from scipy.optimize import nnls  # Lawson and Hanson's method, whose steps are Wolfe's
+    from scipy.optimize import nnls  # the method of Lawson and Hanson, with the steps of Wolfe's
 
     edges = points - target
     system = np.vstack([edges.T / (np.abs(edges).max() or 1.0), np.ones(len(points))])
@@ -122,9 +122,10 @@ def _unit(vector: Vector) -> Vector:
 
 
 class StrategySet(abc.ABC):
-    """A compact convex set of vectors, given by its linear oracle.
+    """A compact convex set of vectors, given by its linear oracle ``best_response``.
 
-    A minimizer plays on one, and a game has one for each player. Sets never change.
+    Each minimizer has such a set as its ``domain``, and a game has one for each player. Sets are
+    immutable.
 
     Examples
     --------
@@ -142,18 +143,18 @@ class StrategySet(abc.ABC):
 
     @abc.abstractmethod
     def relative_interior_point(self) -> Vector:
-        """Return a canonical point of the relative interior, a new array."""
+        """Return a fixed point of the relative interior, a new array."""
 
     def value(self, utility: Vector, point: Vector) -> float:
         """Return ``<utility, point>`` for a point of the set.
 
-        Simplices and trees compute it so that it does not depend on the rounding of the point's
-        sum where all utilities are equal.
+        On simplices and trees, equal utilities give exactly this value, whatever the rounding of
+        the point's sum.
         """
         return float(utility @ point)
 
     def gain(self, utility: Vector, point: Vector) -> float:
-        """Return how much more than a point of the set a best response earns, at least 0.
+        """Return the gain of a best response over a point of the set, at least 0.
 
         max over x in X of <utility, x>  -  <utility, point>
         """
@@ -162,9 +163,9 @@ class StrategySet(abc.ABC):
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Return whether ``point`` lies in the set, up to ``atol``.
 
-        By default, the distance is Euclidean. A point of the set or a hyperplane proves the answer,
-        up to rounding. Where 500 + 5 n calls of ``best_response`` prove neither, as may happen at
-        the boundary of a curved set, ``atol`` grows by 1e-7 of the set's size.
+        The default method uses the Euclidean distance. A near point of the set or a separating
+        hyperplane proves the result. If 500 + 5 n calls of ``best_response`` find neither, as can
+        happen at the boundary of a curved set, ``atol`` grows by 1e-7 of the set's size.
         """
         point = _validate.point(point, self.dimension, atol)
         lower, upper, size = 0.0, np.inf, 0.0
@@ -184,13 +185,13 @@ class StrategySet(abc.ABC):
     def project(self, point: Vector, /) -> Vector:
         """Return the nearest point of the set in Euclidean distance, a new array.
 
-        By default, it is searched by calls of ``best_response``, up to 1e-10 of the distance.
+        The default method searches it by calls of ``best_response``, with a tolerance of 1e-10.
         """
         away = np.column_stack([np.eye(self.dimension), -point])
         return nearest_image(away, self.best_response)
 
     def _key(self) -> tuple[object, ...]:
-        """Return what determines the set, hashable: sets of one class are equal if these are."""
+        """Return a hashable key: sets of one class are equal if their keys are."""
         return (id(self),)
 
     def __eq__(self, other: object) -> bool:
@@ -203,13 +204,13 @@ class StrategySet(abc.ABC):
 
 
 class _SetOfArguments(StrategySet):
-    """A set that is determined by the arguments of its constructor."""
+    """A set whose key is the arguments of its constructor."""
 
     def _arguments(self) -> list[object]:
         return [getattr(self, name) for name in signature(type(self)).parameters]
 
     def _key(self) -> tuple[object, ...]:
-        # Zeros of either sign are equal.
+        # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
         return tuple(
             (a.shape, (a + 0.0).tobytes()) if isinstance(a, np.ndarray) else a
             for a in self._arguments()
@@ -224,5 +225,5 @@ class _SetOfArguments(StrategySet):
 
 
 def as_sets(values: Iterable[StrategySet], name: str) -> tuple[StrategySet, ...]:
-    """Return ``values`` as a tuple of strategy sets."""
+    """Return ``values`` as a tuple of strategy sets, or raise a TypeError."""
     return _validate.sequence(values, StrategySet, name, "Simplices(3)")

@@ -1,4 +1,4 @@
-"""Probability simplices laid end to end: one decision, or a million, in one vector."""
+"""Products of probability simplices, with operations by block."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -25,31 +25,31 @@ from regretkit.sets._base import StrategySet
 from regretkit.sets._labels import Labels
 
 Step: TypeAlias = Callable[[Vector], Vector]
-"""From the position of each block to its step."""
+"""A function of one number for each block that returns one number for each block."""
 
 MAX_NEWTON_STEPS = 100
 BISECTIONS = 60
 _MAX_PLAIN = 32
-"""A single block of at most this size is computed in numbers of Python, sooner than in arrays."""
+"""Largest size of a single block for which Python numbers are faster than arrays."""
 _MAX_BY_COLUMN = 8
-"""Rows of at most this size are sorted column by column."""
+"""Largest size of rows for which sorting by columns is faster."""
 
 
 class Simplices(StrategySet):
-    """A product of probability simplices, laid end to end in one vector.
+    """A product of probability simplices, concatenated in one vector.
 
-    Every operation works block by block, without loops over blocks. The result for a block depends
-    bitwise on this block alone: sums run from left to right.
+    Each simplex is a *block*. Operations are vectorized over blocks. Sums run from left to right,
+    so the result for a block is bitwise independent of other blocks.
 
     Parameters
     ----------
     sizes
-        Number of actions of each block, at least 1 each; a bare number is a single block, an
-        empty list the empty product, of dimension 0.
+        Number of actions of each block, at least 1. An integer is a single block, and an empty list
+        the empty product, of dimension 0.
     labels
-        A name for each block, such as those of the decision points of a tree.
+        A name for each block, such as the label of a decision point.
     actions
-        For each block, a name for each of its actions.
+        For each block, the names of its actions.
 
     Examples
     --------
@@ -63,13 +63,13 @@ class Simplices(StrategySet):
     sizes: Indices
     """Number of actions of each block, shape ``(blocks,)``."""
     first: Indices
-    """Coordinate at which each block starts, shape ``(blocks,)``."""
+    """First coordinate of each block, shape ``(blocks,)``."""
     labels: Labels
     """Names of the blocks and of their actions."""
     blocks: int
     """Number of simplices."""
     width: int
-    """The common size of all blocks, 0 where they differ."""
+    """The common size of all blocks, 0 if sizes differ."""
 
     def __init__(
         self,
@@ -95,17 +95,17 @@ class Simplices(StrategySet):
         return read_only(np.repeat(np.arange(self.blocks), self.sizes))
 
     def block(self, index: int) -> slice:
-        """Return where block ``index`` lies in a vector."""
+        """Return the slice of block ``index`` in a vector."""
         index = self.labels.find(index)
         return slice(int(self.first[index]), int(self.first[index] + self.sizes[index]))
 
     def select(self, blocks: int | Iterable[int]) -> "Simplices":
-        """Return the product of the blocks with these numbers, in this order, names kept."""
+        """Return the product of the blocks with these numbers, in this order, with their names."""
         chosen = _validate.whole_numbers(blocks, "blocks")
         return Simplices(self.sizes[chosen], **self.labels.select(chosen))
 
     def coordinates(self, blocks: int | Iterable[int]) -> Indices:
-        """Return the coordinates that make up the blocks with these numbers, in this order."""
+        """Return the coordinates of the blocks with these numbers, in this order."""
         chosen = _validate.whole_numbers(blocks, "blocks")
         return expand_ranges(self.first[chosen], self.sizes[chosen])
 
@@ -117,7 +117,7 @@ class Simplices(StrategySet):
     # Operations, block by block, on arrays of shape (dimension,)
 
     def sum(self, vector: Vector) -> Vector:
-        """Add up each block from left to right, shape ``(blocks,)``."""
+        """Return the sum of each block, from left to right, shape ``(blocks,)``."""
         return segment_sum(self.block_of, vector, self.blocks)
 
     def dot(self, left: Vector, right: Vector) -> Vector:
@@ -136,17 +136,18 @@ class Simplices(StrategySet):
         return segment_max(self.block_of, vector, self.first)
 
     def repeat(self, numbers: Vector) -> Vector:
-        """Give every action the number of its block, shape ``(dimension,)``."""
+        """Repeat the number of each block for all its actions, shape ``(dimension,)``."""
         return numbers.repeat(self.width) if self.width else numbers[self.block_of]
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the value of ``strategy`` in each block, shape ``(blocks,)``.
 
-        If all utilities of a block are bitwise equal, so is the value: with m the largest utility,
+        With m the largest utility of a block, the value is
 
             <u, x>  =  m + <u - m, x>
 
-        and zero where that is at most 2^-44 of ``|m| + |<u - m, x>|``.
+        or zero if this is at most 2^-44 of ``|m| + |<u - m, x>|``. If all utilities of a block are
+        equal, the value is bitwise equal to them.
         """
         if self._plain:
             return np.array([_expectation(utility.tolist(), strategy.tolist())[0]])
@@ -156,8 +157,8 @@ class Simplices(StrategySet):
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the regret of each action, ``u - <u, x>`` in each block.
 
-        A regret of at most 2^-44 of the magnitudes that ``expectation`` adds up is exactly
-        zero, and so are all regrets of a block whose utilities are bitwise equal.
+        A regret is exactly zero if it is at most 2^-44 of the magnitudes in ``expectation``. Equal
+        utilities of a block thus give regrets of exactly zero.
         """
         if self._plain:
             earned = utility.tolist()
@@ -176,28 +177,28 @@ class Simplices(StrategySet):
     def _expectation(
         self, largest: Vector, difference: Vector, strategy: Vector
     ) -> tuple[Vector, Vector]:
-        """Return the value of ``strategy`` in each block, and the magnitudes that were added."""
+        """Return the value of ``strategy`` in each block, and the magnitude of its summands."""
         missed = self.dot(difference, strategy)
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 
     def _ran(self, operation: Callable[..., None], *vectors: Vector) -> Vector | None:
-        """Return what machine code computes of vectors, bitwise what NumPy does; None without."""
+        """Return the result of a kernel, bitwise equal to NumPy's; None without machine code."""
         if self.blocks == 1 or not all(v.shape == (self.dimension,) for v in vectors):
             return None
         result = np.empty(self.dimension)
         return result if ran(operation, (self.first, self.sizes), (*vectors, result)) else None
 
     def _minus(self, vector: Vector, numbers: Vector) -> Vector:
-        """Return a vector less the number of each block, a new array."""
-        # In place, as a large new array costs more than the arithmetic
+        """Return a vector minus the number of each block, a new array."""
+        # In place: allocating another large array costs more than the arithmetic
         difference = self.repeat(numbers.astype(np.float64, copy=False))
         return np.subtract(vector, difference, out=difference)
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:
         """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
 
-        So regrets that cancel leave no rounding for regret matching to play.
+        Otherwise regret matching would play the rounding errors of regrets that cancel.
 
         Examples
         --------
@@ -213,7 +214,7 @@ class Simplices(StrategySet):
         return add_cancelling(regrets, regret) if found is None else found
 
     def normalize(self, vector: Vector) -> Vector:
-        """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
+        """Scale each block of a nonnegative vector to sum 1; a zero block becomes uniform."""
         if self._plain:
             total = 0.0
             for number in vector.tolist():
@@ -222,10 +223,10 @@ class Simplices(StrategySet):
         if (found := self._ran(kernels.normalize, vector)) is not None:
             return found
         totals = self.sum(vector)
-        # Exactly zero, not merely small: no rule may depend on the unit of utility.
+        # Exactly zero: a threshold would depend on the unit of utility.
         empty = totals == 0.0
         if empty.any():
-            # Adding zeros elsewhere is several times faster than a choice.
+            # Add 1 to all entries of zero blocks, and 0 elsewhere: faster than np.where.
             filled = empty.astype(np.float64)
             totals = totals + self.sizes * filled
             vector = vector + self.repeat(filled)
@@ -234,7 +235,7 @@ class Simplices(StrategySet):
 
     def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
-        # Overflow gives minus infinity, whose weight is zero.
+        # Overflow of the exponent gives -inf, and exp(-inf) = 0.
         with np.errstate(over="ignore", under="ignore"):
             weights = np.exp((vector - self.repeat(self.max(vector))) * rate)
         return weights / self.repeat(self.sum(weights))
@@ -242,10 +243,10 @@ class Simplices(StrategySet):
     def project(self, vector: Vector) -> Vector:
         """Return the nearest point of the set in Euclidean distance.
 
-        Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": subtract from
-        each block the one number that makes its positive part sum to one.
+        Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": in each block the
+        result is ``[v - c]+``, with the c for which it sums to 1.
         """
-        # Without the largest, which changes nothing, so that large numbers keep their digits
+        # Subtracting the largest entry changes no result, and keeps large numbers accurate
         difference = self._minus(vector, self.max(vector))
         levels = np.empty(self.blocks)
         for rows in self._rows:
@@ -255,30 +256,30 @@ class Simplices(StrategySet):
     def norm(self, vector: Vector) -> Vector:
         """Return the Euclidean norm of each block, shape ``(blocks,)``.
 
-        Scaling a block by a power of two scales its norm by exactly that power.
+        Scaling a block by a power of two scales its norm exactly.
         """
-        # In a unit that is a power of two, squares are exact in the same way and do not overflow.
+        # Scale by a power of two, which is exact, so that squares do not overflow.
         _, exponents = np.frexp(self.max(np.abs(vector)))
         scaled = np.ldexp(vector, -self.repeat(exponents))
         with np.errstate(under="ignore"):
             return np.ldexp(np.sqrt(self.dot(scaled, scaled)), exponents)
 
     def newton(self, start: Vector, step: Step, *, tolerance: float = 1e-9) -> Vector:
-        """Search a root in each block by Newton's method, from below; shape ``(blocks,)``.
+        """Return a root in each block by Newton's method from below, shape ``(blocks,)``.
 
             position <- position + step(position)
 
-        until the step is at most ``tolerance (1 + position)``, or for 100 steps. Each block stops
-        by itself. Steps must not overshoot.
+        until the step is at most ``tolerance (1 + position)``, or for 100 steps. Blocks stop
+        independently. Steps must not go beyond the root.
 
         Parameters
         ----------
         start
-            A number for each block, not above the root.
+            Start of each block, at most the root.
         step
-            Returns the step of each block from its position.
+            A function of the positions that returns the steps.
         tolerance
-            Relative size of the last step. Each step squares the error.
+            Relative size of the last step. The error after it is about its square.
 
         Examples
         --------
@@ -297,18 +298,16 @@ class Simplices(StrategySet):
         return position
 
     def bisect(self, low: Vector, high: Vector, above: Step, *, steps: int = BISECTIONS) -> Vector:
-        """Search a root in each block by halving an interval; shape ``(blocks,)``.
-
-        Each step takes the upper half where ``above`` holds in the middle, else the lower half.
+        """Return a root in each block by bisection, shape ``(blocks,)``.
 
         Parameters
         ----------
         low, high
-            Numbers for each block, with the root between them.
+            Bounds of the root in each block.
         above
-            Returns for each block whether the root is above a number.
+            A function of one number for each block that returns whether the root is above it.
         steps
-            How often the interval is halved.
+            Number of bisections.
 
         Examples
         --------
@@ -324,10 +323,10 @@ class Simplices(StrategySet):
         return 0.5 * (low + high)
 
     def sort(self, vector: Vector) -> tuple[Vector, Indices]:
-        """Return the entries of each block, the smallest first, and their coordinates.
+        """Return the entries of each block in ascending order, and their coordinates.
 
-        With ``ordered, order = sort(x)`` the first is ``x[order]``, and ``y[order] = ordered``
-        puts the entries back. Equal entries keep their order.
+        With ``ordered, order = sort(x)``, ``ordered`` is ``x[order]``, and ``y[order] = ordered``
+        inverts it. Equal entries keep their order.
 
         Examples
         --------
@@ -344,7 +343,7 @@ class Simplices(StrategySet):
 
     @cached_property
     def _rows(self) -> list[Indices]:
-        """For each size, where the blocks that have it lie, a block a row."""
+        """For each size of blocks, the coordinates of these blocks, one row for each block."""
         sizes = np.unique(self.sizes).tolist()
         return [self.first[self.sizes == n][:, None] + np.arange(n) for n in sizes]
 
@@ -354,7 +353,7 @@ class Simplices(StrategySet):
         vector = _validate.vector(utility, self.dimension, "utility")
         largest = self.max(vector)
         best = np.flatnonzero(vector == self.repeat(largest))
-        # The first of equals in each block: going backwards, the first one is written last.
+        # The first of equal actions in each block: in reverse order, it is written last.
         chosen = np.empty(self.blocks, dtype=np.int64)
         chosen[self.block_of[best[::-1]]] = best[::-1]
         response = np.zeros(self.dimension)
@@ -391,7 +390,7 @@ class Simplices(StrategySet):
 
 
 def _expectation(utility: list[float], strategy: list[float]) -> tuple[float, float]:
-    """Return the value of a strategy in one block, and the magnitudes that were added."""
+    """Return the value of a strategy in one block, and the magnitude of its summands."""
     largest, missed = max(utility), 0.0
     for earned, played in zip(utility, strategy, strict=True):
         missed += (earned - largest) * played
@@ -400,9 +399,9 @@ def _expectation(utility: list[float], strategy: list[float]) -> tuple[float, fl
 
 
 def _thresholds(rows: Vector) -> Vector:
-    """Return, for each row, the number whose subtraction leaves positive parts that sum to one.
+    """Return, for each row v, the c for which ``[v - c]+`` sums to 1.
 
-    max over k of  (sum of the k largest - 1) / k
+    c  =  max over k of  (sum of the k largest - 1) / k
     """
     sums = np.cumsum(_falling(rows), axis=0)
     sums -= 1.0
@@ -412,11 +411,11 @@ def _thresholds(rows: Vector) -> Vector:
 
 
 def _falling(rows: Vector) -> Vector:
-    """Return the entries of each row, the largest first, with rows along the last axis."""
+    """Return the entries of each row in descending order, transposed."""
     size = rows.shape[1]
     if size > _MAX_BY_COLUMN:
         return np.sort(rows, axis=1).T[::-1]
-    # Odd-even transposition, for all rows at once: sorting short rows one by one is slow.
+    # Odd-even transposition sort of all rows at once: np.sort is slow for many short rows.
     columns = rows.T.copy()
     for number in range(size):
         for i in range(number % 2, size - 1, 2):
@@ -427,11 +426,11 @@ def _falling(rows: Vector) -> Vector:
 
 
 SimplicesLike: TypeAlias = int | Iterable[int] | Simplices
-"""What a leaf takes for its set: a number of actions, several, or the simplices themselves."""
+"""A number of actions, a sequence with one number for each block, or ``Simplices``."""
 
 
 def as_simplices(value: SimplicesLike) -> Simplices:
-    """Return ``value`` as ``Simplices``, unchanged where it already is.
+    """Return ``value`` as ``Simplices``.
 
     Examples
     --------
@@ -447,5 +446,5 @@ def as_simplices(value: SimplicesLike) -> Simplices:
 
 
 def as_set(value: SimplicesLike | StrategySet) -> StrategySet:
-    """Return a set as it is, and numbers of actions as ``Simplices``."""
+    """Return a strategy set unchanged, and numbers of actions as ``Simplices``."""
     return value if isinstance(value, StrategySet) else as_simplices(value)
