@@ -1,4 +1,4 @@
-"""Circuits: minimizers of bigger sets out of minimizers of smaller ones."""
+"""Circuits: minimizers that are built out of minimizers."""
 
 from regretkit.circuits._base import LocalRule as LocalRule
 from regretkit.circuits._base import check_distinct as check_distinct

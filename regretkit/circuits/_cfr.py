@@ -1,4 +1,4 @@
-"""CFR: a minimizer at each decision point of a tree; and local rules for it."""
+"""CFR, and local rules for it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -30,32 +30,32 @@ from regretkit.trace import UntraceableError, find_kernel
 class CFR(Circuit):
     """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
 
-    At every decision point j a local minimizer plays a distribution b_j and learns from the
+    At every decision point j, a local minimizer plays a distribution b_j and observes the
     counterfactual utilities q of its actions:
 
         x[a]  =  b_j[a] x[parent of j]
-        q[a]  =  u[a] + sum of <b_k, q_k> over the decision points k that follow a
+        q[a]  =  u[a] + sum of <b_k, q_k> over the decision points k after a
 
-    The regret is at most the sum of the local minimizers' positive regrets. ``circuit`` builds the
-    same from hulls and products.
+    The regret is at most the sum of the local minimizers' positive regrets. ``circuit`` builds an
+    equal circuit from convex hulls and Minkowski sums.
 
-    Over a ``DecisionDAG``, x of the parent is the sum over all parents. With r_j the positive
-    regret at j,
+    On a ``DecisionDAG``, the inflow x[parent of j] is the sum over all parents of j. With r_j the
+    positive regret at j,
 
         R  <=  max over y of  sum of (inflow of j in y) r_j  <=  sum of (largest inflow of j) r_j
 
     Parameters
     ----------
     tree
-        The player's decisions, a ``DecisionTree`` or a ``DecisionDAG``.
+        The player's ``DecisionTree`` or ``DecisionDAG``.
     local
-        Called with the tree's ``simplices``, returns one minimizer for all decision points: the
-        class of a rule, a ``PerDecisionPoint`` or a ``ByDecisionPoint``.
+        A function of the tree's ``simplices`` that returns one minimizer for all decision points: a
+        rule's class, a ``PerDecisionPoint`` or a ``ByDecisionPoint``.
 
     Attributes
     ----------
     rule
-        The minimizer that ``local`` returned.
+        The result of ``local``.
 
     Examples
     --------
@@ -121,8 +121,8 @@ class CFR(Circuit):
         self.rule.observe_utility(self._utilities)
 
     def _expect(self, prediction: Vector) -> None:
-        # What a decision point expects depends on the coming strategies below it, so the prediction
-        # climbs one level at a time.
+        # The prediction at a decision point depends on the next strategies below it, which depend
+        # on their predictions. Each pass makes one more level final, from the bottom.
         for _ in range(self.tree.depth):
             _, expected = self.tree.counterfactual(prediction, self.rule.next_strategy())
             self.rule.expect_utility(expected)
@@ -136,7 +136,7 @@ class CFR(Circuit):
 
 
 def _learned_at(rule: RegretMinimizer, number: int) -> StateDict:
-    """Return the state of a rule of simplices at one block, of a product that of its part."""
+    """Return the state of a rule at one block; for a product, the state of the block's part."""
     if isinstance(rule, Product):
         for part, blocks in zip(rule.parts, rule._layout.blocks, strict=True):
             if (place := np.flatnonzero(blocks == number)).size:
@@ -170,33 +170,34 @@ class DecisionPoint:
     """
 
     label: str
-    """Its name, or its number where it has none."""
+    """Name of the decision point, or its number if it has no name."""
     actions: tuple[str, ...]
-    """The names of its actions."""
+    """Names of the actions."""
     strategy: Vector
-    """The current distribution over its actions."""
+    """The next distribution over the actions."""
     utilities: Vector | None
-    """The last counterfactual utilities; None before the first, or after a restore."""
+    """The last counterfactual utilities; None before the first, and after a restored state."""
     state: StateDict
-    """The local minimizer's state here."""
+    """The local minimizer's state at the decision point."""
 
 
 def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
-    """Build the circuit that ``CFR`` computes, one object for each decision point.
+    """Build CFR as a circuit with one object for each decision point.
 
     With e_s the unit vector of sequence s,
 
         after(s)  =  {e_s}  +  sum of at(j) over the decision points j whose parent is s
         at(j)     =  hull of after(a) over the actions a of j, mixed by the local minimizer
 
-    It plays as ``CFR(tree, local)`` does, of which it is the definition, and is much slower.
+    It plays the same strategies as ``CFR(tree, local)``, much more slowly. It serves as the
+    definition of ``CFR``.
 
     Parameters
     ----------
     tree
-        The player's decisions.
+        The player's decision tree.
     local
-        Called with the simplex of one decision point at a time, returns a minimizer on it.
+        A function of the simplex of one decision point that returns a minimizer on it.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     for point, parent in enumerate(tree.parent_sequence):
         following[parent].append(point)
 
-    # The names in ByDecisionPoint are those of the whole tree, not of one decision point.
+    # Resolve the names in ByDecisionPoint on the whole tree: one simplex alone has other numbers.
     rules = local.chosen(tree.simplices) if isinstance(local, ByDecisionPoint) else None
     units = np.eye(tree.dimension)
 
@@ -238,17 +239,17 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
 
 @frozen
 class PerDecisionPoint:
-    """A local rule: a minimizer for each decision point, built from its number of actions.
+    """A local rule with an independent minimizer at each decision point.
 
-    Where ``make`` takes ``Simplices`` as well, one minimizer plays all decision points, which is
-    much faster. That needs a rule that can be traced, or a hull, swap regret or wrapper of such,
-    and the same hyperparameters for each number of actions. Otherwise the result is a ``Product``
-    of one object for each decision point, as with every rule that draws random numbers.
+    If possible, one minimizer plays all decision points, which is much faster. The conditions are:
+    ``make`` also supports ``Simplices``; the rule can be traced, or is a circuit of such rules that
+    treats blocks separately; and the parameters do not depend on the number of actions. Otherwise
+    the result is a ``Product`` of one minimizer for each decision point.
 
     Parameters
     ----------
     make
-        Called with a number of actions, or with all simplices, returns a new minimizer there.
+        A function of a number of actions that returns a new minimizer on that simplex.
 
     Examples
     --------
@@ -266,7 +267,7 @@ class PerDecisionPoint:
     make: Callable[[int], RegretMinimizer] = field(validator=validators.is_callable())
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return a minimizer that plays each block as ``make`` does."""
+        """Return a minimizer on all blocks."""
         if not simplices.blocks:
             return RegretMatching(simplices)  # of dimension 0
         if (rule := self._at_once(simplices)) is not None:
@@ -276,29 +277,29 @@ class PerDecisionPoint:
         return Product(made)
 
     def _at_once(self, simplices: Simplices) -> RegretMinimizer | None:
-        """Return one minimizer for all blocks, None where it might play otherwise."""
+        """Return one minimizer for all blocks, None if it may differ from a product."""
         make: Callable[[Any], RegretMinimizer] = self.make
         try:
             rule = make(simplices)
             if rule.domain != simplices or not _plays_by_block(rule):
                 return None
-            # A rate may depend on the number of actions.
+            # Parameters such as a rate may depend on the number of actions.
             sizes = {*simplices.sizes.tolist()}
-            alike = all(_shown(make(n)) == _shown(rule.on_domain(Simplices(n))) for n in sizes)
-        except Exception:  # from a function that needs a number
+            equal = all(_shown(make(n)) == _shown(rule.on_domain(Simplices(n))) for n in sizes)
+        except Exception:  # make supports only numbers, and may raise any error
             return None
-        return rule if alike else None
+        return rule if equal else None
 
 
 def _shown(rule: RegretMinimizer | None) -> str:
-    """Return a minimizer and its state as text, which is equal where both are."""
+    """Return the text of a minimizer and its state, for comparisons."""
     return "" if rule is None else f"{rule!r} {rule.state_dict()!r}"
 
 
 def _plays_by_block(rule: RegretMinimizer) -> bool:
-    """Return whether a minimizer is known to play each block as it would play it alone."""
+    """Return whether a minimizer provably plays each block as if it were the only one."""
     try:
-        find_kernel(rule)  # no kernel sees two blocks
+        find_kernel(rule)  # a kernel runs on one block at a time
     except UntraceableError:
         inner = [part for _, part in parts(rule) if isinstance(part, RegretMinimizer)]
         return isinstance(rule, Circuit) and bool(inner) and all(map(_plays_by_block, inner))
@@ -307,16 +308,16 @@ def _plays_by_block(rule: RegretMinimizer) -> bool:
 
 @frozen
 class ByDecisionPoint:
-    """A local rule: different rules at different decision points.
+    """A local rule with different rules at different decision points.
 
-    One minimizer plays all decision points that share a rule.
+    Decision points with the same rule share one minimizer.
 
     Parameters
     ----------
     rules
         Local rules by the label of a decision point, or by its number.
     otherwise
-        The local rule of all other decision points; without it, ``rules`` must name them all.
+        The local rule of all other decision points, required if ``rules`` omits some.
 
     Examples
     --------
@@ -351,14 +352,14 @@ class ByDecisionPoint:
         missing = [n for n in range(simplices.blocks) if n not in named]
         if missing and self.otherwise is None:
             names = quote([*map(simplices.labels.block, missing)])
-            raise ValueError(f"rules leave out decision points {names}; pass otherwise")
+            raise ValueError(f"rules must name decision points {names}; or pass otherwise")
         return [named.get(n, self.otherwise) for n in range(simplices.blocks)]  # type: ignore[misc]
 
 
 def _groups(value: Iterable[int]) -> Indices:
     groups = whole_numbers(value, "groups")
     if np.unique(groups).size != (groups.max(initial=-1) + 1) or groups.min(initial=0) < 0:
-        raise ValueError(must_be("groups", "the numbers 0, 1, ... with none left out", groups))
+        raise ValueError(must_be("groups", "numbers from 0 without gaps", groups))
     return groups
 
 
@@ -368,14 +369,14 @@ class SharedStrategy(SingleMinimizerCircuit):
 
     With y the minimizer's strategy, one distribution for each group, and k(j) the group of block j,
 
-        x_j  =  y_k(j),    the minimizer learns at k from  sum over the blocks j of group k of u_j
+        x_j  =  y_k(j),    utility of the minimizer at k  =  sum of u_j over the blocks j of group k
 
     Parameters
     ----------
     minimizer
-        Plays on simplices, one block for each group.
+        A minimizer on simplices, one block for each group.
     groups
-        The group of each block, numbers from 0 with none left out, shape ``(blocks,)``.
+        The group of each block, numbers from 0 without gaps, shape ``(blocks,)``.
 
     Examples
     --------
@@ -387,12 +388,12 @@ class SharedStrategy(SingleMinimizerCircuit):
 
     Notes
     -----
-    The regret against strategies that are equal within each group is the minimizer's, exactly.
+    The regret against strategies that are constant on each group equals the minimizer's regret.
     """
 
     groups: Indices = field(converter=_groups)
     _place: Indices = field(init=False, repr=False, metadata=NOT_STATE)
-    """The minimizer's coordinate for each of these."""
+    """The minimizer's coordinate for each coordinate of the circuit."""
 
     def __attrs_post_init__(self) -> None:
         inner = self.minimizer.domain
@@ -408,7 +409,7 @@ class SharedStrategy(SingleMinimizerCircuit):
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return None
 
-    no_guarantee = "it competes with strategies that are equal within each group alone"
+    no_guarantee = "its comparators are constant on each group"
 
     def _transform(self, strategy: Vector) -> Vector:
         return strategy[self._place]
@@ -427,9 +428,9 @@ class SharedStrategies:
     Parameters
     ----------
     local
-        Called with simplices, one for each group, returns a minimizer on them.
+        A function of simplices, one for each group, that returns a minimizer on them.
     groups
-        The group of each decision point, numbers from 0 with none left out.
+        The group of each decision point, numbers from 0 without gaps.
 
     Examples
     --------
@@ -443,7 +444,7 @@ class SharedStrategies:
     groups: Indices = field(converter=_groups)
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return a minimizer that plays the blocks of a group alike."""
+        """Return a ``SharedStrategy`` on these simplices."""
         if self.groups.size != simplices.blocks:
             raise ValueError(
                 f"groups must have one number for each of the {simplices.blocks} decision points, "

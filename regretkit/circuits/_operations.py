@@ -1,4 +1,4 @@
-"""Minimizers on products, sums, hulls and images of sets, out of minimizers on the sets."""
+"""Circuits on products, Minkowski sums, convex hulls and affine images of sets."""
 
 import abc
 from collections.abc import Iterable, Sequence
@@ -27,13 +27,13 @@ from regretkit.sets import Simplices
 
 @define(eq=False)
 class _SumOfRegrets(Circuit):
-    """Parts that learn independently, and whose regrets sum to the circuit's."""
+    """A circuit of independent parts whose regret is the sum of their regrets."""
 
     parts: tuple[RegretMinimizer, ...] = field(converter=as_minimizers)
 
     @abc.abstractmethod
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
-        """Return what each part learns from."""
+        """Return the utility of each part."""
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         parts = sum(tracker_of(part).external for part in self.parts)
@@ -50,19 +50,19 @@ class _SumOfRegrets(Circuit):
 
 @define(eq=False)
 class Product(_SumOfRegrets):
-    """Play on a product of sets, each part on its own.
+    """Play on a product of sets with one minimizer for each set.
 
-        x  =  (x_1, ..., x_k),    part i learns from its own coordinates of u
+        x  =  (x_1, ..., x_k),    utility of part i  =  coordinates of part i in u
 
-    The regret is the sum of the parts' regrets, exactly.
+    The regret is the sum of the parts' regrets.
 
     Parameters
     ----------
     parts
-        Minimizers, one or more.
+        Minimizers, at least one.
     coordinates
-        For each part, its coordinates in the product, each coordinate once. By default the parts
-        are laid end to end.
+        For each part, its coordinates in the product, a partition. By default the parts are
+        concatenated.
 
     Examples
     --------
@@ -99,16 +99,16 @@ class Product(_SumOfRegrets):
 
 @define(eq=False)
 class MinkowskiSum(_SumOfRegrets):
-    """Play the sum of the parts' strategies.
+    """Play the sum of the parts' strategies, on the Minkowski sum of their sets.
 
-        x  =  x_1 + ... + x_k,    every part learns from u itself
+        x  =  x_1 + ... + x_k,    utility of every part  =  u
 
-    The regret is the sum of the parts' regrets, exactly.
+    The regret is the sum of the parts' regrets.
 
     Parameters
     ----------
     parts
-        Minimizers on sets in one space, one or more.
+        Minimizers on sets of one dimension, at least one.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class MinkowskiSum(_SumOfRegrets):
 
     References
     ----------
-    As of ``Product``.
+    See ``Product``.
     """
 
     def __attrs_post_init__(self) -> None:
@@ -140,7 +140,7 @@ class MinkowskiSum(_SumOfRegrets):
 
 
 def _mixing(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
-    """Return a minimizer, or what makes one, which is called once the weights are known."""
+    """Declare the type of the attribute after construction, for type checkers."""
     return value  # type: ignore[return-value]
 
 
@@ -148,22 +148,23 @@ def _mixing(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
 class ConvexHull(Circuit):
     """Play on the convex hull of the members' sets.
 
-    With x_i the strategy of member i, and w that of the mixing minimizer,
+    With x_i the strategy of member i, and w the strategy of the mixing minimizer,
 
-        x  =  sum_i w_i x_i,    every member learns from u, the mixing minimizer from <u, x_i>
+        x  =  sum_i w_i x_i
+        utility of every member  =  u,    utility of the mixing minimizer  =  (<u, x_i>)_i
 
-    The regret is at most the mixing minimizer's plus the largest of the members'.
+    The regret is at most the mixing minimizer's regret plus the largest regret of a member.
 
-    Where all members play the same simplices, each block has weights of its own, and the bound
-    holds in each block, as CFR needs.
+    If all members play on the same simplices, each block has its own weights, and the bound holds
+    in each block, as CFR requires.
 
     Parameters
     ----------
     members
-        Minimizers on sets in one space, one or more.
+        Minimizers on sets of one dimension, at least one.
     mixing
-        A local rule such as the class ``RegretMatching``, called with one simplex of weights, or
-        with one for each block; or a minimizer there.
+        A minimizer on the simplex of weights, or on one simplex for each block. Or a function of
+        these simplices that returns it, such as the class ``RegretMatching``.
 
     Examples
     --------
@@ -182,7 +183,7 @@ class ConvexHull(Circuit):
 
     References
     ----------
-    As of ``Product``.
+    See ``Product``.
     """
 
     members: tuple[RegretMinimizer, ...] = field(converter=as_minimizers)
@@ -208,7 +209,7 @@ class ConvexHull(Circuit):
         return ConvexHull(built, mixing)
 
     def _member_values(self, utility: Vector) -> Vector:
-        """Return the value of each member's strategy, in each of the mixing minimizer's blocks."""
+        """Return the value of each member's strategy, in each block of the mixing minimizer."""
         domain = self.domain
         if not isinstance(domain, Simplices):
             return np.array([member._value(utility) for member in self.members])
@@ -223,7 +224,7 @@ class ConvexHull(Circuit):
         return RegretBound(statement, tracker_of(self).external, bound, exact=False)
 
     def _propose(self) -> Vector:
-        # Summed from the first member to the last in every coordinate, which @ does not promise
+        # A fixed order of summation in every coordinate, which @ does not guarantee
         weights = self.mixing.next_strategy().reshape(-1, len(self.members)).T
         mixed = np.zeros(self.dimension)
         for weight, member in zip(weights, self.members, strict=True):
@@ -233,19 +234,19 @@ class ConvexHull(Circuit):
         return mixed
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        # The mixing minimizer first, as a member that has learned proposes another point
+        # The mixing minimizer first: its utility depends on the members' current strategies
         self.mixing.observe_utility(self._member_values(utility))
         for member in self.members:
             member.observe_utility(utility)
 
     def _expect(self, prediction: Vector) -> None:
-        # The members first, as the mixing minimizer weighs their coming proposals
+        # The members first: a prediction changes their strategies
         for member in self.members:
             member.expect_utility(prediction)
         self.mixing.expect_utility(self._member_values(prediction))
 
     def _value(self, utility: Vector) -> float:
-        # From the members' values, without the mixed point.
+        # Computed from the members' values, without rounding errors of the mixed point
         return self.mixing.domain.value(self._member_values(utility), self.mixing.next_strategy())
 
 
@@ -255,14 +256,15 @@ class AffineImage(SingleMinimizerCircuit):
 
     With z the minimizer's strategy on its set Z,
 
-        x  =  M z + b,    the minimizer learns from M' u
+        x  =  M z + b,    utility of the minimizer  =  M' u
 
-    The regret equals the minimizer's, exactly: ``<u, M y + b> - <u, M z + b> = <M' u, y - z>``.
+    The regret equals the minimizer's regret, because
+    ``<u, M y + b> - <u, M z + b> = <M' u, y - z>``.
 
     Parameters
     ----------
     minimizer
-        Plays on the set Z, of dimension n.
+        A minimizer on the set Z, of dimension n.
     matrix
         M, shape ``(k, n)``, finite, of any rank.
     offset
@@ -270,7 +272,7 @@ class AffineImage(SingleMinimizerCircuit):
 
     Examples
     --------
-    One number between 0 and 10, played as 10 times the probability of the first of two actions:
+    A number between 0 and 10, as 10 times the probability of the first of two actions:
 
     >>> from regretkit import RegretMatching
     >>> player = AffineImage(RegretMatching(2), [[10.0, 0.0]])
@@ -282,7 +284,7 @@ class AffineImage(SingleMinimizerCircuit):
 
     References
     ----------
-    As of ``Product``.
+    See ``Product``.
     """
 
     matrix: ArrayLike

@@ -1,4 +1,4 @@
-"""Circuits around one minimizer that change what it learns, or what is played."""
+"""Circuits around one minimizer that change its utilities, its state or its strategies."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from regretkit.sets import Simplices
 
 @define(eq=False)
 class _LearningWrapper(SingleMinimizerCircuit):
-    """Plays its minimizer's strategies, and changes what the minimizer learns."""
+    """Plays its minimizer's strategies, and changes the minimizer's updates."""
 
     def _transform(self, strategy: Vector) -> Vector:
         return strategy.copy()
@@ -29,22 +29,22 @@ class _LearningWrapper(SingleMinimizerCircuit):
 
 @define(eq=False)
 class Restart(_LearningWrapper):
-    """Put a minimizer back into its first state from time to time.
+    """Reset a minimizer to its first state periodically.
 
-    Random generators keep their state, so that they draw new numbers.
+    Random generators keep their state.
 
-    Within a period, between two restarts, the minimizer's own regret bound holds. The sum of these
-    regrets is the regret against comparators that are constant within each period, and bounds the
-    regret against a fixed point. With a regret of order root T and periods of length k it is of
-    order T / root k.
+    The minimizer's regret bound holds in each period between two restarts. The sum of these regrets
+    is the regret against comparators that are constant in each period, and bounds the regret
+    against a fixed point. If the minimizer's regret is of order ``sqrt(T)``, periods of length k
+    give ``T / sqrt(k)``.
 
     Parameters
     ----------
     minimizer
-        Any.
+        A minimizer.
     every
-        A number k, at least 1, to restart after every k-th iteration. Or a function of the number
-        of an iteration, from 1, that returns whether to restart after it.
+        The period k, at least 1. Or a function that maps an iteration, from 1, to whether to
+        restart after it.
 
     Examples
     --------
@@ -92,25 +92,24 @@ class Restart(_LearningWrapper):
 
 @define(eq=False)
 class Discount(_LearningWrapper):
-    """Weigh iterations, such as later ones more than earlier ones.
+    """Multiply the utilities of iterations by weights.
 
-        the minimizer learns from w_t u_t
+        utility of the minimizer  =  w_t u_t
 
-    The minimizer's own regret is the weighted one, exactly:
+    The minimizer's regret equals the weighted regret
 
         max over y of  sum_t w_t <u_t, y - x_t>
 
-    Divided by the sum of the weights it bounds the gap of averages with the same weights:
-    ``weight=float`` goes with ``Linear`` averaging, and makes regret matching linear regret
-    matching. A minimizer that predicts by itself predicts the last weighted utility.
+    Divided by the sum of the weights, it bounds the gap of averages with the same weights. For
+    ``Linear`` averaging use ``weight=float``, which turns regret matching into linear regret
+    matching. A minimizer's own predictions are weighted utilities.
 
     Parameters
     ----------
     minimizer
-        Any.
+        A minimizer.
     weight
-        The weight w of an iteration by its number t, from 1: finite, not negative. Only ratios
-        matter to a minimizer that is scale-free.
+        A function that maps an iteration t, from 1, to its weight, finite and at least 0.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class Discount(_LearningWrapper):
         super().__attrs_post_init__()
         self._weight_of(self.iteration + 1)
 
-    no_guarantee = "its weighted regret is small"
+    no_guarantee = "it bounds the weighted regret"
 
     def _weight_of(self, t: int) -> float:
         return _validate.number(
@@ -159,26 +158,27 @@ class Discount(_LearningWrapper):
 
 @define(eq=False)
 class ExplorationMixture(SingleMinimizerCircuit):
-    """Mix the strategy of a minimizer with a fixed point, to explore.
+    """Mix the strategy z of a minimizer with a fixed point rho, for exploration.
 
-        x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
+        x  =  (1 - gamma) z  +  gamma rho
 
-    The minimizer learns from the utility itself. The regret is a mean of its own and of that of
-    playing rho for ever, exactly:
+    The minimizer observes the utility itself. The regret is a mean of the minimizer's regret and of
+    the regret of rho:
 
-        R  =  (1 - gamma) R of the minimizer  +  gamma (max over y of sum <u_t, y - rho>)
+        R  =  (1 - gamma) R of the minimizer  +  gamma max over y of sum_t <u_t, y - rho>
 
-    Bandits need it, whose utilities are estimated from the action played: EXP3 is Hedge in it.
+    Estimates of utilities from the payoff of one action need exploration: EXP3 is ``Hedge`` in this
+    circuit, with ``BanditFeedback``.
 
     Parameters
     ----------
     minimizer
-        Any.
+        A minimizer.
     gamma
-        How much to explore, from 0 to 1.
+        Share of exploration, from 0 to 1.
     reference
-        rho, a point of the minimizer's domain; the domain's canonical interior point by default,
-        which on simplices is uniform.
+        rho, a point of the minimizer's domain. The default is the domain's
+        ``relative_interior_point()``, on simplices the uniform distribution.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class ExplorationMixture(SingleMinimizerCircuit):
 
     @property
     def no_guarantee(self) -> str:
-        return "what it explores costs it in every iteration" if self.gamma > 0.0 else ""
+        return "exploration costs value in every iteration" if self.gamma > 0.0 else ""
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return super().on_domain(simplices) if self.reference is None else None
@@ -235,17 +235,17 @@ class LastIterateByAveraging(SingleMinimizerCircuit):
     In iteration t, with y_1 to y_t the minimizer's strategies,
 
         x_t  =  (y_1 + ... + y_t) / t
-        the minimizer learns from  t u_t - (t - 1) u_{t-1}
+        utility of the minimizer  =  t u_t - (t - 1) u_{t-1}
 
-    In a two-player game in which both use it and update simultaneously, that is the utility at the
-    profile y_t: the minimizers play exactly as without it, and the last iterate converges as their
-    averages do. Against other opponents there is no guarantee, as the utilities that the minimizer
-    learns from add up to T u_T, which says nothing of the iterations before.
+    If both players of a two-player game use this circuit with simultaneous updates, that is the
+    utility at the profile y_t. The minimizers then play as without the circuit, and the last
+    iterate converges as their averages. Against other opponents there is no guarantee: the
+    minimizer's utilities sum to T u_T, which does not depend on earlier iterations.
 
     Parameters
     ----------
     minimizer
-        Any.
+        A minimizer.
 
     Examples
     --------
@@ -268,13 +268,13 @@ class LastIterateByAveraging(SingleMinimizerCircuit):
         super().__attrs_post_init__()
         self._total, self._last = np.zeros(self.dimension), np.zeros(self.dimension)
 
-    no_guarantee = "its guarantee is about games in which all players use it"
+    no_guarantee = "its guarantee needs a game in which all players use it"
 
     def _transform(self, strategy: Vector) -> Vector:
         return (self._total + strategy) / (self.iteration + 1)
 
     def _inner(self, utility: Vector) -> Vector:
-        # The utility at y_t
+        # By linearity, the utility at y_t if the opponent also plays averages
         return (self.iteration + 1) * utility - self.iteration * self._last
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
