@@ -75,7 +75,10 @@ test_parts_that_do_not_fit_together_are_refused = refusals(
     (lambda: c.ExplorationMixture(ONE, gamma=0.5, reference=[0.9, 0.9]), "reference must be a po"),
     (lambda: constrained(multipliers=rk.RegretMatching(2)), "must have dimension 1"),
     (lambda: constrained(multipliers=rk.Point([1.0])), "nonnegative vectors with 0 among them"),
-    (lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: rk.RegretMatching})), r"must name decision points \['b"),
+    (
+        lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: rk.RegretMatching})),
+        r"must name decision points \['b",
+    ),
     (lambda: rk.CFR(TREE, rk.ByDecisionPoint({"a": rk.Hedge, 0: rk.Hedge})), "point twice"),
     (lambda: rk.CFR(TREE, rk.RegretMatching)["b"], "ambiguous"),
     (lambda: c.EFR(rk.DecisionTree(range(0, 60, 2), [2] * 30), "bhv"), "over 10,000,000 weights"),
