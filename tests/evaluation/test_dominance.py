@@ -173,7 +173,7 @@ def test_a_duopoly_is_solved_by_dominance():
 
 test_other_games_tolerances_and_players_are_refused = refusals(
     (lambda: pure_equilibria(games.kuhn_poker()), TypeError, "game must be a NormalFormGame"),
-    (lambda: pareto_optimal_outcomes("chicken"), TypeError, "game must be a Game, got its name"),
+    (lambda: pareto_optimal_outcomes("chicken"), TypeError, "game must be a Game, got a name"),
     (lambda: pure_equilibria(games.chicken(), atol=-1e-9), ValueError, "atol must be"),
     (lambda: dominated_actions(games.chicken(), 2), ValueError, "player must be one of 0 to 1"),
 )

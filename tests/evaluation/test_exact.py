@@ -228,7 +228,7 @@ def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(see
 THREE = games.kuhn_poker(players=3)
 
 test_what_has_no_value_is_refused = refusals(
-    (lambda: solve_zero_sum("kuhn_poker"), TypeError, "game must be a Game, got its name"),
+    (lambda: solve_zero_sum("kuhn_poker"), TypeError, "game must be a Game, got a name"),
     (lambda: solve_zero_sum(games.chicken()), ValueError, "must be constant-sum, .* <chicken"),
     (lambda: solve_zero_sum(THREE), ValueError, "game must have two players, got 3"),
     (lambda: solve_zero_sum(games.hold_em()), TypeError, "a NormalFormGame or an ExtensiveForm"),

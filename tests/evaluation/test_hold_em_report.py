@@ -80,5 +80,5 @@ def test_locked_nodes_are_left_out_and_what_follows_is_not():
 def test_what_is_no_endgame_is_refused():
     with pytest.raises(TypeError, match=r"game must be a PublicGame, got.*such as games.hold_em"):
         hold_em_report(load("kuhn_poker"), [])
-    with pytest.raises(ValueError, match="no player decides at '/check/check'; name a decision"):
+    with pytest.raises(ValueError, match="node must be a decision, got '/check/check'"):
         hold_em_report(GAME, profile(), nodes=["/check/check"])

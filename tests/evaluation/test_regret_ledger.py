@@ -155,5 +155,5 @@ def test_a_ledger_measures_what_it_can_of_a_decision_of_4000_actions():
         "of at most 10,000,000"
     )
     assert "are not tracked" in ledger._repr_html_()
-    with pytest.raises(TypeError, match="10,000,000 pairs of actions at most"):
+    with pytest.raises(TypeError, match="at most 10,000,000 pairs of actions"):
         ledger.swap(player.rule)
