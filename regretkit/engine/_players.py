@@ -105,7 +105,7 @@ class PlayedRule:
             total, minimum = float(proposed.sum()), float(proposed.min(initial=0.0))
         if not (abs(total - blocks) <= ATOL * blocks and minimum >= -ATOL):
             raise ValueError(
-                f"what the kernel of {quote(self.rule)} proposed must be a distribution at every "
+                f"the strategy of {quote(self.rule)} must be a distribution at every "
                 f"decision point within {ATOL:g}, got {format_array(proposed)}; make each sum to 1 "
                 "as self.simplices.normalize does"
             )

@@ -65,7 +65,7 @@ def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
     """Return the players to update in the next iterations."""
     turns = run.order.schedule(run.players, count)
     if turns is None:
-        raise TypeError(f"{quote(run.order)} does not say whose turn it is")
+        raise TypeError(f"{quote(run.order)} has no schedule of updates")
     return turns
 
 
@@ -87,10 +87,10 @@ def unsupported_rules(run: SelfPlay) -> str | None:
     sampled = isinstance(run.estimator, TraversalEstimator)
     for player, minimizer in enumerate(run.minimizers):
         if sampled and local_deviations(minimizer) is not None:
-            needs = "learns over deviations, which in machine code takes exact utilities"
+            needs = "mixes deviations, and machine code then needs exact utilities"
             return f"minimizers[{player}]: {quote(minimizer)} {needs}"
         if sampled and core_of(minimizer) is not minimizer:
-            needs = "is around a tree, and in machine code needs the utilities of all of it"
+            needs = "is a circuit around a tree, and machine code then needs exact utilities"
             return f"minimizers[{player}]: {quote(minimizer)} {needs}"
         reason = unsupported_minimizer(minimizer, run.game.domains[player], exact=not sampled)
         if reason is not None:
@@ -98,8 +98,8 @@ def unsupported_rules(run: SelfPlay) -> str | None:
         for rule in compiled_parts(minimizer):
             if sampled and not find_kernel(rule).traits.invariant_to_zero_utility:
                 return (
-                    f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn: "
-                    "at a zero utility, its arrays or its strategy change"
+                    f"minimizers[{player}]: {quote(rule)} changes at a zero utility, but samples "
+                    "update it at visited decision points only"
                 )
     return None
 
@@ -114,7 +114,7 @@ def unsupported_minimizer(
         return f"{quote(minimizer)} is tracked by a ledger, which records every iteration"
     around = [] if core_of(minimizer) is minimizer else [minimizer]
     if around and local_deviations(minimizer) is not None:
-        return f"{quote(minimizer)} is around one that learns over deviations"
+        return f"{quote(minimizer)} is a circuit around a minimizer that mixes deviations"
     for part in [*around, *compiled_parts(minimizer)]:
         try:
             find_kernel(part, exact=exact)

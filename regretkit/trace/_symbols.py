@@ -1,4 +1,4 @@
-"""Symbolic arrays: running a rule's NumPy code on them records what it computes."""
+"""Symbolic arrays: a rule's NumPy code on them records its graph."""
 
 import math
 import threading

@@ -130,5 +130,5 @@ class Long:
 
 def test_weights_of_a_sampled_play_that_overflow_are_not_blamed_on_the_rule():
     run = Sampled(Long(), rk.RegretMatching, OutcomeSampling(1))
-    with pytest.raises(ValueError, match="utilities of a sampled play overflow"):
+    with pytest.raises(ValueError, match="sampled utilities overflow"):
         run.run(1)

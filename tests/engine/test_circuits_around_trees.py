@@ -173,7 +173,7 @@ class Later(Around):
         (lambda tree: Seldom(plus(tree)), "must call observe_utility of its part in every"),
         (lambda tree: Later(plus(tree)), "calls next_strategy of its part after observe_utility"),
         (lambda tree: Restart(plus(tree), every=3), "uses .load_state_dict"),
-        (lambda tree: Around(EFR(tree)), "around one that learns over deviations"),
+        (lambda tree: Around(EFR(tree)), "around a minimizer that mixes deviations"),
     ],
 )
 def test_what_cannot_be_compiled_runs_in_numpy_and_says_why(make, reason):
@@ -185,5 +185,7 @@ def test_what_cannot_be_compiled_runs_in_numpy_and_says_why(make, reason):
 def test_samples_need_numpy():
     players = [Around(plus(tree)) for tree in GAMES["two"].domains]
     sampling = ExternalSampling(np.random.default_rng(0))
-    with pytest.raises(ValueError, match="around a tree, and in machine code needs the utilities"):
+    with pytest.raises(
+        ValueError, match="circuit around a tree, and machine code then needs exact"
+    ):
         SelfPlay(GAMES["two"], players, estimator=sampling, engine="compiled")

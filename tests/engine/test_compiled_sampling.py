@@ -233,9 +233,9 @@ def test_a_long_run_becomes_machine_code_by_itself():
     [
         (
             {"rule": rk.PredictiveRegretMatching},
-            "PredictiveRegretMatching.* changes where no sample",
+            "PredictiveRegretMatching.* changes at a zero utility",
         ),
-        ({"rule": rk.PredictiveRegretMatchingPlus}, "changes where no sample is drawn"),
+        ({"rule": rk.PredictiveRegretMatchingPlus}, "changes at a zero utility"),
         ({"rule": lambda s: rk.SwapRegret(s, rk.RegretMatching)}, "plays on another set"),
         ({"order": Extragradient()}, "does more in an iteration"),
         ({"game": games.matching_pennies()}, "not in extensive form"),

@@ -197,7 +197,7 @@ def test_what_was_proposed_is_played_though_a_hyperparameter_changes(make):
 def test_samples_are_refused():
     game, players = GAMES[0], [LEARNERS["triggers"](tree) for tree in GAMES[0].domains]
     estimator = ExternalSampling(np.random.default_rng(0))
-    with pytest.raises(ValueError, match="takes exact utilities"):
+    with pytest.raises(ValueError, match="needs exact utilities"):
         SelfPlay(game, players, estimator=estimator, engine="compiled")
 
 
