@@ -67,24 +67,24 @@ class AveragedPowerIterate:
 
 @define(eq=False)
 class PhiRegret(Circuit):
-    """Minimize regret against a set of maps.
+    """Minimize regret against a set of maps, by the construction of Gordon, Greenwald and Marks.
 
-    A minimizer plays coefficients c of a map, and the circuit plays a fixed point of that map:
+    A minimizer plays the coefficients c of a map, and the circuit plays a fixed point of this map:
 
-        x  =  map_c(x),    minimizer learns the gradient of <u, map_c(x)> in c
+        x  =  map_c(x),    utility of the minimizer  =  gradient of <u, map_c(x)> in c
 
-    The regret against the set of maps equals the minimizer's external regret, exactly.
+    The regret against the set of maps equals the minimizer's external regret.
 
     Parameters
     ----------
     minimizer
-        Plays on ``maps.coefficients``.
+        A minimizer on ``maps.coefficients``.
     maps
         The set of maps: constants for external regret, pairs for internal regret, all stochastic
         matrices for swap regret.
     fixed_point
-        Called with ``maps`` and coefficients, returns a fixed point of that map, such as
-        ``AveragedPowerIterate(100)``; by default ``maps.fixed_point(coefficients)``.
+        A function of ``maps`` and coefficients that returns a fixed point of the map, such as
+        ``AveragedPowerIterate(100)``. The default is ``maps.fixed_point(coefficients)``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class PhiRegret(Circuit):
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
-        # From the tracker, and not from what the maps let the minimizer learn, where they can.
+        # From the tracker if possible, independently of the minimizer's utilities
         regret = self.maps.regret(tracker)
         if regret is None:
             regret = self.maps.coefficients.best_response(inner.utilities)[0] - tracker.earned
@@ -154,26 +154,26 @@ class PhiRegret(Circuit):
 
 
 class SwapRegret(PhiRegret):
-    """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
+    """Minimize swap regret: the regret against playing f(a) instead of a, for all maps f.
 
-    It is ``PhiRegret`` over ``StochasticMatrices``. Every action a has an expert, whose row of
-    stochastic matrix M:
+    This is ``PhiRegret`` over ``StochasticMatrices``. Each action a has an expert, which plays row
+    a of a stochastic matrix M:
 
-        x  =  x M,    expert a plays row a of M and learns from x_a u
+        x  =  x M,    utility of expert a  =  x_a u
 
-    The swap regret is the sum of the experts' external regrets, exactly. If all players of a
-    normal-form game use it, their play converges to correlated equilibria.
+    The swap regret is the sum of the experts' external regrets. If all players of a normal-form
+    game use it, their play converges to correlated equilibria.
 
-    Over several blocks it is swap regret in each of them. So CFR with swap learners at its decision
-    points does not converge to correlated equilibria of the game.
+    Several blocks have separate swap regrets. CFR with ``SwapRegret`` at its decision points thus
+    does not converge to correlated equilibria of the game.
 
     Parameters
     ----------
     simplices
-        Where to play: a number of actions n, several of them, or ``Simplices``.
+        A number of actions, a sequence with one number for each block, or ``Simplices``.
     expert
-        Called with the simplices of all rows, returns one minimizer that plays every expert. The
-        class of any leaf will do; ``PerDecisionPoint(make)`` builds one object for each expert.
+        A function of the simplices of all rows that returns one minimizer for all experts, such as
+        a rule's class. ``PerDecisionPoint(make)`` builds one minimizer for each expert.
 
     Examples
     --------
@@ -186,8 +186,8 @@ class SwapRegret(PhiRegret):
     References
     ----------
     Blum and Mansour (2007), "From external to internal regret", Journal of Machine Learning
-    Research 8. Where the chain has several closed classes the paper leaves open which stationary
-    distribution is played; here it is the mean of theirs.
+    Research 8. If the chain has several closed classes, the paper does not specify the stationary
+    distribution. This class plays the mean of the stationary distributions of the classes.
     """
 
     def __init__(self, simplices: SimplicesLike, expert: LocalRule) -> None:
@@ -201,31 +201,31 @@ class SwapRegret(PhiRegret):
 
 @define(eq=False)
 class TreeSwap(Circuit):
-    """Play the mean of several layers that learn at different speeds, each M times slower.
+    """Play the mean of several layers, each of which updates M times less often than the last.
 
-    Layer k keeps its strategy for M^k iterations, then learns from their mean utility, and
-    starts afresh after M^(k+1) iterations:
+    Layer k keeps its strategy for M^k iterations, then updates with their mean utility, and
+    restarts after M^(k+1) iterations:
 
         x  =  mean over k of x_k
 
-    No fixed point is computed. For every affine map phi of the set to itself,
+    This needs no fixed point. For every affine map phi of the set into itself,
 
-        sum of <u_t, phi(x_t) - x_t>  <=  (sum of the ranges of u_t  +  sum of M^k R_k) / layers
+        sum_t <u_t, phi(x_t) - x_t>  <=  (sum of the ranges of u_t  +  sum_k M^k R_k) / layers
 
-    where k runs over all layers but the slowest, and R_k adds up the regrets of layer k in its
-    periods of M^(k+1) iterations. On a simplex that bounds swap regret. Against maps that are not
-    affine the bound holds for one layer drawn from ``members``, and not for the mean.
+    where k runs over all layers but the slowest, and R_k is the sum of the regrets of layer k in
+    its periods of M^(k+1) iterations. On a simplex this bounds swap regret. For maps that are not
+    affine, the bound holds for one layer drawn from ``members``, not for the mean.
 
-    A prediction goes to the fastest layer alone, as the others do not change before they learn.
+    Predictions apply only to the fastest layer, because the others keep their strategies.
 
     Parameters
     ----------
     make
-        Builds one layer, a new minimizer of external regret, each time it is called.
+        A function without arguments that returns a new minimizer of external regret, for a layer.
     layers
         Number of layers, at least 1.
     branching
-        M, at least 2: how many times a layer learns before it starts afresh.
+        M, at least 2: the number of updates of a layer between two restarts.
 
     Attributes
     ----------

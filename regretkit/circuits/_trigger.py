@@ -19,29 +19,30 @@ _Name: TypeAlias = Callable[[int], str]
 
 
 class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
-    """All mixtures of trigger deviations of a decision tree, or of coarse ones.
+    """The mixtures of trigger deviations of a decision tree, or of coarse trigger deviations.
 
-    A trigger is an action a at a decision point j. If the strategy plays it, the deviation plays a
-    continuation q from j on instead. A coarse trigger is a decision point j: q replaces the
-    strategy from j on, whatever action it plays.
+    A trigger is an action a at a decision point j. If the strategy plays a, the deviation plays a
+    continuation q from j instead. A coarse trigger is a decision point j: q replaces the strategy
+    from j, for all actions there.
 
-    The coefficients are the strategies of one decision tree. Its first decision point picks the
-    trigger k with probability c[k]. After it comes a copy of the tree from j on, where
+    The coefficients are the strategies of one decision tree. Its first decision point chooses the
+    trigger k with probability c[k]. A copy of the tree from j follows, where
     ``c[k, s] = c[k] q_k[s]``. With source(k) the sequence (j, a), or the parent sequence of j
     for a coarse trigger,
 
         map_c(x)[s]  =  x[s] (1 - sum of c[k] over triggers on the way to s)
                         + sum over k of x[source(k)] c[k, s]
 
-    If no player has regret against its trigger deviations, the joint play converges to
-    extensive-form correlated equilibria (EFCE), and with coarse ones to coarse ones (EFCCE).
+    If all players minimize regret against trigger deviations, their play converges to
+    extensive-form correlated equilibria (EFCE). With coarse triggers it converges to coarse ones
+    (EFCCE).
 
     Parameters
     ----------
     tree
-        The player's decisions.
+        The player's decision tree.
     coarse
-        Whether a trigger is a decision point, and not an action there.
+        Whether triggers are decision points, not actions.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
     """
 
     triggers: int
-    """Their number. Coordinate ``1 + k`` of the coefficients is the probability of trigger k."""
+    """Number of triggers. Coordinate ``1 + k`` of the coefficients is c[k]."""
     local: LocalDeviations
     """What the coefficients do at each decision point, for all but the first of them."""
     cover_constants = True  # All first decision points together, as triggers, are a constant map.
@@ -141,7 +142,7 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         return self.coefficients.best_response(gained)[0]
 
     def gains(self, utilities: Vector) -> Vector:
-        """Return each trigger's gain over following the strategy, shape ``(triggers,)``.
+        """Return the gain of the best deviation at each trigger, shape ``(triggers,)``.
 
         Parameters
         ----------
@@ -151,10 +152,10 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         return self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
 
     def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
-        """Return the best deviation's gain over following the strategy.
+        """Return the gain of the best deviation over the strategy.
 
-        It may deviate at several triggers, none of them after another, so that the gain is at least
-        0. The best single coarse trigger may lose.
+        Without ``coarse``, it may use several triggers that do not follow each other, or none, so
+        the gain is at least 0. The best coarse trigger may have a negative gain.
 
         Parameters
         ----------
