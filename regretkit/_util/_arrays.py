@@ -1,4 +1,4 @@
-"""Array operations whose result never depends on anything but the numbers that belong to it."""
+"""Array operations by segment, whose results do not depend on other segments."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
@@ -11,41 +11,40 @@ from regretkit._util._typing import Indices, UInt32Array, Vector
 AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 RESOLUTION = 2.0**-44
-"""A sum of at most this share of the magnitudes that were added is rounding, and counts as zero."""
-# With numbers of Python instead, operations on short arrays take twice as long.
+"""Largest sum, relative to the magnitudes of its summands, that counts as zero."""
+# Arrays, because operations of short arrays with Python numbers take twice as long
 _ZERO, _RESOLUTION = np.zeros(()), np.array(RESOLUTION)
 
 _LARGEST_INDEX = np.iinfo(np.uint32).max
 
 _PIECE = 1 << 15
-"""As many numbers as stay in a processor's cache while pass after pass goes over them."""
+"""Number of entries that fit into a processor's cache during several passes."""
 
 _SHORT = 10
-"""Runs that are shorter than this on average are quicker to go through number by number,"""
+"""Mean length of segments below which ``maximum.at`` is faster than ``reduceat``."""
 _FEW = 20
-"""unless there are fewer than this."""
+"""Number of segments below which ``reduceat`` is always faster."""
 
 
 def segment_sum(index: Indices, values: Vector, size: int) -> Vector:
-    """Add up the values of each index from 0 to ``size - 1``, in order, from left to right.
+    """Return the sum of the values of each index from 0 to ``size - 1``, from left to right.
 
-    One order of summation wherever the values lie; pairwise summation, which numpy's own sums
-    use, would not promise that.
+    The order of summation does not depend on positions, unlike the pairwise sums of NumPy.
     """
     totals = np.bincount(index, weights=values, minlength=size)
     return totals.astype(np.float64, copy=False)
 
 
 def zero_cancelled(totals: Vector, magnitudes: Vector) -> Vector:
-    """Set those totals to zero that are at most ``RESOLUTION`` of their magnitudes; return them.
+    """Set totals to zero that are at most ``RESOLUTION`` of their magnitudes; return the totals.
 
-    Regret matching turns a sum that cancels up to rounding, 1e-17 instead of 0, into play.
+    Otherwise regret matching would play an action for a rounding error of 1e-17.
     """
     if totals.size > _PIECE:
         bound = RESOLUTION * max(magnitudes.max(), -magnitudes.min())
         for start in range(0, totals.size, _PIECE):
             part = totals[start : start + _PIECE]
-            # Mostly none is this small, and magnitudes need not be looked at one by one.
+            # One bound for all magnitudes rules out most pieces quickly.
             if np.abs(part).min() <= bound:
                 zero_cancelled(part, magnitudes[start : start + _PIECE])
     else:
@@ -59,9 +58,9 @@ def add_cancelling(left: Vector, right: Vector) -> Vector:
 
 
 def sum_terms(index: Indices, terms: Vector, size: int) -> Vector:
-    """Add up the terms of each index, zero where the sum is at most 2^-44 of their magnitudes."""
+    """Return the sum of each index, zero where it is at most 2^-44 of the terms' magnitudes."""
     totals = segment_sum(index, terms, size)
-    # Rows in which something may have cancelled are rare, and magnitudes cost as much as the sums.
+    # Cancellation is rare, so compute magnitudes, which cost as much as the sums, only if needed.
     largest = np.abs(terms).max(initial=0.0) * terms.size
     if ((np.abs(totals) <= RESOLUTION * largest) & (totals != 0.0)).any():
         zero_cancelled(totals, segment_sum(index, np.abs(terms), size))
@@ -78,9 +77,9 @@ def sum_cancelling(numbers: Iterable[float]) -> float:
 
 
 def segment_max(index: Indices, values: Vector, first: Indices) -> Vector:
-    """Return the largest value of each index, where equal indices stand together.
+    """Return the largest value of each index, for a sorted ``index``.
 
-    ``first`` says where each index first stands.
+    ``first`` is the first position of each index.
     """
     largest: Vector
     if first.size < _FEW or values.size >= _SHORT * first.size:
@@ -92,13 +91,13 @@ def segment_max(index: Indices, values: Vector, first: Indices) -> Vector:
 
 
 def length(array: Vector) -> float:
-    """Return the root of the sum of squares, of numbers whose squares may leave the range."""
+    """Return the Euclidean norm, without overflow or underflow of squares."""
     largest = float(np.abs(array).max(initial=0.0))
     return largest * float(np.linalg.norm(array / largest)) if largest else 0.0
 
 
 def expand_ranges(begin: Indices, lengths: Indices) -> Indices:
-    """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
+    """Return the concatenated ranges ``begin, ..., begin + length - 1``."""
     ends = np.cumsum(lengths)
     return np.repeat(begin - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
 
@@ -106,14 +105,12 @@ def expand_ranges(begin: Indices, lengths: Indices) -> Indices:
 def as_uint32(indices: Indices) -> UInt32Array:
     """Return indices as unsigned 32-bit integers."""
     if indices.size and int(indices.max()) > _LARGEST_INDEX:
-        raise MemoryError(
-            f"the game needs the index {indices.max()}, and the largest is {_LARGEST_INDEX}"
-        )
+        raise MemoryError(f"the game is too large: index {indices.max()} exceeds {_LARGEST_INDEX}")
     return np.ascontiguousarray(indices, dtype=np.uint32)
 
 
 def depths(parent: Indices) -> Indices:
-    """Return how many steps each index is from where ``parent``, -1 at the top, comes to an end."""
+    """Return the depth of each index in a forest, where ``parent`` is -1 at roots."""
     depth = (parent >= 0).astype(np.int64)
     ancestor = parent
     # Pointer jumping: each step doubles the distance to ``ancestor``.
@@ -124,13 +121,13 @@ def depths(parent: Indices) -> Indices:
 
 
 def read_only(array: AnyArray) -> AnyArray:
-    """Return an array that can no longer be written to."""
+    """Make an array read-only, and return it."""
     array.setflags(write=False)
     return array
 
 
 Selection: TypeAlias = slice | Indices
-"""Coordinates, as a slice where they are consecutive: a view and not a copy."""
+"""Coordinates, as a slice if they are consecutive, which gives views instead of copies."""
 
 
 def as_slice(coordinates: Indices) -> Selection:
@@ -141,7 +138,7 @@ def as_slice(coordinates: Indices) -> Selection:
 
 
 def shifted(chosen: Selection, begin: int) -> Selection:
-    """Return coordinates that are larger by ``begin``."""
+    """Return ``begin + chosen``."""
     if isinstance(chosen, slice):
         return slice(begin + chosen.start, begin + chosen.stop)
     return as_slice(begin + chosen)

@@ -1,4 +1,4 @@
-"""What errors and warnings say."""
+"""Texts of errors and warnings."""
 
 import functools
 import inspect
@@ -20,7 +20,7 @@ def reason(error: BaseException) -> str:
 
 
 MIXES = " mixes the blocks"
-"""What is said of a rule's code that is no rule at each decision point."""
+"""Part of the message about a rule's code that mixes the blocks."""
 
 
 @functools.cache
@@ -30,9 +30,9 @@ def warn_once(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Warn at the line from which this library was called."""
+    """Warn at the line that called regretkit."""
     frame, level = inspect.currentframe(), 1
-    # Functions that attrs has made have no module.
+    # Functions that attrs generates have no module name.
     while frame and frame.f_globals.get("__name__", "regretkit.").startswith("regretkit."):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, RuntimeWarning, stacklevel=level)

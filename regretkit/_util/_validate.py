@@ -1,4 +1,4 @@
-"""Checks of arguments; each message names the argument and says what it must be."""
+"""Checks of arguments, with messages of the form "name must be ..., got ..."."""
 
 import difflib
 import math
@@ -20,7 +20,7 @@ LARGEST = 1e100
 """Largest size of a utility or payoff. With factors of up to 1e200 no product overflows."""
 
 ATOL = 1e-6
-"""Distance by which a strategy may lie outside its set, through rounding."""
+"""Largest distance of a strategy from its set, for rounding errors."""
 
 _FINITE = float(np.finfo(np.float64).max)
 
@@ -46,24 +46,24 @@ def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
 
 
 def candidates(names: Sequence[str], limit: int = 12) -> str:
-    """List ``names`` for an error message, cut where they are many."""
+    """Return at most ``limit`` names for an error message."""
     shown = ", ".join(map(quote, names[:limit]))
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the end of an error message: a question with the nearest three names, if any."""
+    """Return the end of an error message with up to three close names, empty if there are none."""
     close = difflib.get_close_matches(name, [*names][:10_000])
     return f"; did you mean {' or '.join(map(quote, close))}?" if close else ""
 
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = _FINITE) -> Vector:
-    """Return ``value`` as read-only floats of shape ``(dimension,)``, finite and not too large."""
+    """Return ``value`` as a read-only vector of floats of size at most ``largest``."""
     array = floats(value, name)
     if array.shape != (dimension,):
         raise ValueError(f"{name} must have shape ({dimension},), got {array.shape}")
-    # A small sum of squares proves all numbers small, and is the fastest look at them. Long
-    # vectors are not left to BLAS, whose threads may take longer to meet. NaN fails both tests.
+    # Fast test: a small sum of squares implies small entries, and NaN fails the comparison. Long
+    # vectors avoid BLAS, whose threads cost more to synchronize.
     squares = np.vdot(array, array) if dimension < 8192 else np.einsum("i,i", array, array)
     if not squares <= 1e200:
         _check_size(array, name, largest)
@@ -73,7 +73,7 @@ def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = _FIN
 
 
 def floats(value: object, name: str) -> NDArray[np.float64]:
-    """Return numbers as an array of floats; refuse text, mappings and sets."""
+    """Return numbers as an array of floats; raise a TypeError for text, mappings and sets."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
     try:
@@ -92,10 +92,10 @@ def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -
 
 
 def matrix(value: ArrayLike, name: str) -> Vector:
-    """Return ``value`` as a new read-only matrix of finite floats, with a row at least."""
+    """Return ``value`` as a new read-only matrix of finite floats, with at least one row."""
     array = np.array(floats(value, name), order="C")
     if array.ndim != 2 or not len(array):
-        raise ValueError(f"{name} must have shape (k, n) with a row at least, got {array.shape}")
+        raise ValueError(f"{name} must have shape (k, n) with k at least 1, got {array.shape}")
     _check_size(array, name, LARGEST)
     return read_only(array)
 
@@ -117,13 +117,13 @@ def point(value: ArrayLike, dimension: int, atol: float) -> Vector:
 
 
 def ordered(value: object, name: str) -> None:
-    """Refuse mappings, sets and text where a sequence is wanted: they may be iterated as well."""
+    """Raise a TypeError for iterables that are no sequences: mappings, sets and text."""
     if isinstance(value, Mapping | MappingView | Set | str | bytes):
         raise TypeError(must_be(name, "a sequence", value))
 
 
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
-    """Return one whole number or several as a read-only array of int64."""
+    """Return an integer or a sequence of integers as a read-only array of int64."""
     ordered(value, name)
     if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
@@ -139,7 +139,7 @@ def strings(value: Iterable[str], length: int, name: str) -> tuple[str, ...]:
     ordered(value, name)
     names = tuple(str(item) for item in value)
     if len(names) != length:
-        raise ValueError(f"{name} must hold {length} strings, got {len(names)}: {quote(names)}")
+        raise ValueError(f"{name} must have {length} strings, got {len(names)}: {quote(names)}")
     return names
 
 
@@ -155,7 +155,7 @@ def sequence(values: Iterable[T], kind: type, name: str, example: str) -> tuple[
 
 
 def one_space(parts: Sequence[Any], name: str) -> None:
-    """Require one part or more, all of one dimension."""
+    """Require at least one part, and equal dimensions."""
     dimensions = [part.dimension for part in parts]
     if len({*dimensions}) != 1:
         raise ValueError(must_be(name, "one or more of one dimension", dimensions))
@@ -185,7 +185,7 @@ def whole_number(value: object, name: str, *, minimum: int, maximum: int | None 
 
 
 def as_generator(value: np.random.Generator | int) -> np.random.Generator:
-    """Return a numpy ``Generator``, or one that begins at a seed."""
+    """Return a NumPy ``Generator``; an integer is the seed of a new one."""
     if isinstance(value, np.random.Generator):
         return value
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:

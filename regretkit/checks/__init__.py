@@ -1,7 +1,6 @@
-"""The contract as code: checks that every minimizer passes, ours or yours.
+"""Checks of the contract that every minimizer must pass.
 
-Each check is a function of a factory, because most of them need several new objects, and says in
-its docstring what it requires.
+Each check is a function of a factory of minimizers. Its docstring is its requirement.
 """
 
 from regretkit.checks._checks import CHECKS as CHECKS

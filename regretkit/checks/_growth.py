@@ -27,26 +27,27 @@ ALL_ADVERSARIES = MappingProxyType(
         "constant-opposite": lambda x, t, generator: -_constant(x, t, generator),
     }
 )
-"""The seven adversaries of the check, by name. Strategies that ignore utilities have linear regret
-against one of the constant ones."""
+"""The seven adversaries of the check, by name. A strategy that ignores utilities has linear regret
+against at least one of the two constant adversaries."""
 
 UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
-"""Units of utility in which regret may be small, the unit 1 first and the closest to it next."""
+"""Units of utility to try, in the order of their distance from 1."""
 
 
 def regret_grows_slowly(make: Make) -> None:
-    """Require that regret stays far below the number of iterations, against seven adversaries.
+    """Require that regret grows slowly against seven adversaries.
 
-    Regret may reach ``2 sqrt(dimension)`` times the root of the sum of the squares of the ranges of
-    payoffs. There are 400 iterations, and at least 30 for each dimension.
+    With T = max(400, 30 dimension) iterations, the regret must be at most
+
+        2 sqrt(dimension sum_t (range of payoffs in t)^2)
 
     A minimizer that ignores utilities fails on any set of more than one point: its regrets against
-    the two constant adversaries sum to ``T`` ranges, and half of that is above the bound for
+    the two constant adversaries sum to T ranges, and half of that exceeds the bound for
     ``T > 16 dimension``.
 
-    A learning rate, a floor or a temperature has a unit of utility. So one unit in which regret is
-    small against all seven is enough: 1, or a power of 8 between ``2^-48`` and ``2^48``. A
-    minimizer that is ``scale_free`` has unit 1 only.
+    Learning rates and similar parameters have a unit of utility. The check thus passes if the bound
+    holds in one unit: 1, or a power of 8 between ``2^-48`` and ``2^48``. A ``scale_free`` minimizer
+    must pass in unit 1.
     """
     adversaries, messages = list(ALL_ADVERSARIES), list[str]()
     for unit in UNITS[:1] if is_scale_free(make()) else UNITS:
@@ -55,7 +56,7 @@ def regret_grows_slowly(make: Make) -> None:
             return
         adversary, message = found
         messages.append(message)
-        # It most likely succeeds in the next unit too.
+        # Try this adversary first in the next unit, to fail early.
         adversaries.remove(adversary)
         adversaries.insert(0, adversary)
     other_units = ", and no other unit of utility is any better for it" if messages[1:] else ""
@@ -87,7 +88,7 @@ def regret_and_bound(
     total, earned, squares, size = np.zeros(minimizer.dimension), 0.0, 0.0, 0.0
     for t in range(iterations):
         strategy = minimizer.next_strategy()
-        # As if no coordinate were larger than 1, so that all adversaries are of one size
+        # Scale coordinates to at most 1, so that utilities do not depend on the size of the set
         utility = unit * adversary(strategy / reach, t, generator)
         total += utility
         earned += float(utility @ strategy)
