@@ -300,20 +300,20 @@ test_what_is_no_symmetry_is_refused = refusals(
             Decision(0, {"x": Chance(dict(zip("ht", TOLD, strict=True))), "y": Free(0)}),
             two(symmetries=SWAP),
         ),
-        r"images of outcome '/x/h' must be all that symmetries \(0, 1\) of the deal make of it",
+        r"images of outcome '/x/h' must be all its images under symmetries \(0, 1\)",
     ),
-    (lambda: made(coin(1 / 3, ("t", "u"))), "must be all that .*, got {'t': 1, 'u': 1}"),
+    (lambda: made(coin(1 / 3, ("t", "u"))), "must be all its images .*, got {'t': 1, 'u': 1}"),
     (
         lambda: two(weights=([1, 1], [1, 2]), symmetries=SWAP),
-        r"symmetries\[1\] changes weights or who can meet whom; leave it out",
+        r"symmetries\[1\] must preserve weights and compatible types",
     ),
     (
         lambda: made(coin(), two(strengths=([0, 1], [1, 1]))),
-        r"'/h' has symmetries \(0,\) and images {'t': 1}, which must be symmetries \(\) of",
+        r"'/h' must be among symmetries \(\) of the deal, .*, got \(0,\) and {'t': 1}",
     ),
     (
         lambda: leduc(2, merged=True).lock({"/": [[0.5, 0.5], [0.4, 0.6], [1, 0], [1, 0]]}),
-        "the behavior at '/' differs for types that symmetries of the deal exchange; give them the",
+        "the behavior at '/' must be equal for types that symmetries of the deal exchange",
     ),
     error=ValueError,
 )

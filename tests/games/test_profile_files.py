@@ -295,12 +295,12 @@ def in_record(key, value):
 
 
 FAULTS = {
-    "no dict": ([1], "no strategy"),
-    "no game": (edited(("game",), ...), "no strategy"),
+    "no dict": ([1], "is not a profile"),
+    "no game": (edited(("game",), ...), "is not a profile"),
     "newer": (edited(("version",), 2), "version 1"),
-    "no description": (edited(("game",), None), "no strategy"),
+    "no description": (edited(("game",), None), "is not a profile"),
     "one player": (edited(("players",), [[]]), r"players.* list of 2"),
-    "no players": (edited(("players",), 3), "no strategy"),
+    "no players": (edited(("players",), 3), "is not a profile"),
     "no records": (edited(("players", 1), None), r"players\[1\] must be a list of 6 infor"),
     "a number as a record": (edited(("players", 1, 2), 5), r"players\[1\]\[2\] must have the"),
     "record without label": (in_record("label", ...), "must have the entries"),
@@ -327,11 +327,23 @@ def test_a_fault_is_refused_with_its_place(data, message, tmp_path):
 
 VISITED = rk.solve(games.KuhnPoker(), sampling="external", iterations=50).average.to_dict()
 VISITED_FAULTS = {
-    "no parents": (("parents",), 3, "no strategy"),
+    "no parents": (("parents",), 3, "is not a profile"),
     "parents of one": (("parents",), [[0]], "parents of 1"),
-    "parents that are none": (("parents", 1), [9] * 6, r"\[1\] has no information sets"),
-    "other records": (("players",), [[{"label": "J"}], []], r"\[0\] has no information sets"),
-    "one label": (("players", 0, 0, "label"), VISITED["players"][0][1]["label"], "that differ"),
+    "parents that are none": (
+        ("parents", 1),
+        [9] * 6,
+        r"\[1\] and its parents are no decision tree",
+    ),
+    "other records": (
+        ("players",),
+        [[{"label": "J"}], []],
+        r"\[0\] and its parents are no decision tree",
+    ),
+    "one label": (
+        ("players", 0, 0, "label"),
+        VISITED["players"][0][1]["label"],
+        "must have distinct labels",
+    ),
     "a sum": (("players", 0, 0, "probabilities"), [0.5, 0.6], "sum to 1"),
 }
 

@@ -222,7 +222,7 @@ def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: I
         if not isinstance(paid, str | Table):
             continue
         for number in contexts[int(at[node])].symmetries:
-            if (paid, number) not in checked and not _pays_alike(deal, paid, number):
+            if (paid, number) not in checked and not _preserves_payoffs(deal, paid, number):
                 raise ValueError(
                     f"symmetries[{number}] of the deal changes payoffs at {tree.place(node)}; omit "
                     "it, or pass symmetries of the outcome before"
@@ -230,7 +230,7 @@ def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: I
             checked.add((paid, number))
 
 
-def _pays_alike(deal: Deal, paid: str | Table, number: int) -> bool:
+def _preserves_payoffs(deal: Deal, paid: str | Table, number: int) -> bool:
     """Return whether a symmetry preserves a table, or the strengths of this name."""
     first, second = deal.symmetries[number]
     if isinstance(paid, Table):
