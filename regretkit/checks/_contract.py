@@ -340,7 +340,7 @@ def _drifting(x: Vector, t: int, generator: np.random.Generator) -> Vector:
 
 
 def _punishing(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Give the least utility to what is played most, and a little more to one coordinate."""
+    """Return small utilities of likely coordinates, and a little more for one coordinate."""
     utility = -x.copy()
     utility[:1] += 0.3 * np.abs(x).max(initial=0.0)
     return utility

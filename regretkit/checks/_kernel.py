@@ -40,7 +40,7 @@ def _tying(x: Vector, t: int, generator: np.random.Generator) -> Vector:
 
 
 def _compare(rule: RegretMinimizer, kernel: Kernel, utility: Vector) -> None:
-    """Let a rule and, in each block, its kernel play and learn, and compare them."""
+    """Run a rule, and its kernel in each block, and compare strategies and states."""
     strategy, (propose, learn) = rule.next_strategy(), kernel.in_python
     (upcoming, following), _ = upcoming_parameters(rule, kernel, 1)
     states = [_state(rule, kernel, number) for number in range(_SIMPLICES.blocks)]

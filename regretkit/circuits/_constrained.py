@@ -304,7 +304,7 @@ class Constrained(RegretMinimizer):
 
     def _expect(self, prediction: Vector) -> None:
         # The coming prices are known, so that what is expected of u is all that may be wrong.
-        # The multipliers keep their own prediction: they cannot both know the other's next move.
+        # The multipliers keep their own prediction: each next strategy would depend on the other.
         self.minimizer.expect_utility(self._priced(prediction))
 
     def _value(self, utility: Vector) -> float:

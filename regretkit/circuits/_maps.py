@@ -46,7 +46,7 @@ class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
     domain: Domain
     """The set X that the maps send to itself."""
     coefficients: Coefficients
-    """Where the coefficients of a map live."""
+    """The set of the coefficients of a map."""
     cover_constants: bool = False
     """Whether small regret against the maps implies small external regret, as constant maps do."""
 

@@ -48,7 +48,7 @@ class Box(_SetOfArguments):
         return float(utility @ corner), corner
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether no coordinate of ``point`` is beyond its bounds by more than ``atol``."""
+        """Return whether all coordinates of ``point`` are within their bounds, up to ``atol``."""
         point = _validate.point(point, self.dimension, atol)
         return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
@@ -94,7 +94,7 @@ class Ball(_SetOfArguments):
         return value, self.center + self.radius * _direction(utility)
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether ``point`` is within ``atol`` of the ball, in the Euclidean norm.
+        """Return whether ``point`` is within ``atol`` of the ball, in the Euclidean norm.
 
         A few units in the last place of the numbers involved are allowed on top.
         """
@@ -183,7 +183,7 @@ class Singleton(_SetOfArguments):
         return float(utility @ self.point), self.point.copy()
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether no coordinate differs from the point's by more than ``atol``."""
+        """Return whether all coordinates equal those of the point, up to ``atol``."""
         point = _validate.point(point, self.dimension, atol)
         return bool((np.abs(point - self.point) <= atol).all())
 

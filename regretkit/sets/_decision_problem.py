@@ -73,7 +73,7 @@ class DecisionDAG(StrategySet):
     """
 
     simplices: Simplices
-    """The decision points side by side, where behavioural strategies live."""
+    """The product of the simplices of all decision points: the set of behavioral strategies."""
     parent_sequences: Indices
     """The parents of decision point 0, then those of decision point 1, and so on."""
     parent_counts: Indices
