@@ -351,7 +351,7 @@ test_an_invalid_set_is_refused = refusals(
     (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
     (lambda: Ball([0.0], 0.0), ValueError, "radius must be a finite number above 0"),
     (lambda: Ball([0.0], "1"), TypeError, "radius must be a number"),
-    (lambda: Polytope(np.zeros((0, 3))), ValueError, "a row at least"),
+    (lambda: Polytope(np.zeros((0, 3))), ValueError, "k at least 1"),
     (lambda: Simplices([2, 0]), ValueError, "each at least 1"),
     (lambda: Simplices([2.5]), TypeError, "whole numbers"),
     (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
