@@ -286,7 +286,7 @@ class Translator:
                 operation = f"call i64 @{name}(double {x.text})"
             case "float", "truth":
                 operation = f"fcmp une double {x.text}, 0.0"
-            case "integer" | "unsigned", "truth":
+            case _:  # a whole number as a truth
                 operation = f"icmp ne i64 {x.text}, 0"
         return self.emitted(kind, operation).text
 
@@ -747,8 +747,8 @@ class Translator:
             self._unrolled(node, over)
             return
         array = over if isinstance(over, Array) else None
-        if array is not None and array.shape:
-            over = Range(0, array.shape[0])
+        if isinstance(over, Array):
+            over = Range(0, over.shape[0])
         start, stop, step = self.whole(over.start), self.whole(over.stop), over.step
         bound = start.least if step > 0 else None if stop.least is None else stop.least + 1
         head, inner, following, end = map(self._name, ("for", "do", "next", "endfor"))

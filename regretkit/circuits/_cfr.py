@@ -409,7 +409,9 @@ class SharedStrategy(SingleMinimizerCircuit):
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return None
 
-    no_guarantee = "its comparators are constant on each group"
+    @property
+    def no_guarantee(self) -> str:
+        return "its comparators are constant on each group"
 
     def _transform(self, strategy: Vector) -> Vector:
         return strategy[self._place]

@@ -268,7 +268,9 @@ class Constrained(RegretMinimizer):
         """
         return self.best_feasible()[2] - self.total_earned
 
-    no_guarantee = "it competes with the points that meet the constraints alone"
+    @property
+    def no_guarantee(self) -> str:
+        return "it competes with the points that meet the constraints alone"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, prices = tracker_of(self), tracker_of(self.multipliers)

@@ -151,7 +151,7 @@ class ConvexHull(Circuit):
     With x_i the strategy of member i, and w the strategy of the mixing minimizer,
 
         x  =  sum_i w_i x_i
-        utility of every member  =  u,    utility of the mixing minimizer  =  (<u, x_i>)_i
+        utility of every member  =  u,    utility of the mixing minimizer  =  <u, x_i> for each i
 
     The regret is at most the mixing minimizer's regret plus the largest regret of a member.
 

@@ -274,7 +274,9 @@ class TreeSwap(Circuit):
             return None
         return TreeSwap(lambda: next(layers), layers=self.layers, branching=self.branching)
 
-    no_guarantee = "its mean regret falls with the number of layers, and not with time"
+    @property
+    def no_guarantee(self) -> str:
+        return "its mean regret falls with the number of layers, and not with time"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)

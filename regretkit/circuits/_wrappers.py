@@ -68,7 +68,9 @@ class Restart(_LearningWrapper):
             whole_number(self.every, "every", minimum=1)
         self._start = self.minimizer.state_dict()
 
-    no_guarantee = "its bound is the sum of those of the periods between restarts"
+    @property
+    def no_guarantee(self) -> str:
+        return "its bound is the sum of those of the periods between restarts"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer)
@@ -135,7 +137,9 @@ class Discount(_LearningWrapper):
         super().__attrs_post_init__()
         self._weight_of(self.iteration + 1)
 
-    no_guarantee = "it bounds the weighted regret"
+    @property
+    def no_guarantee(self) -> str:
+        return "it bounds the weighted regret"
 
     def _weight_of(self, t: int) -> float:
         return _validate.number(
@@ -268,7 +272,9 @@ class LastIterateByAveraging(SingleMinimizerCircuit):
         super().__attrs_post_init__()
         self._total, self._last = np.zeros(self.dimension), np.zeros(self.dimension)
 
-    no_guarantee = "its guarantee needs a game in which all players use it"
+    @property
+    def no_guarantee(self) -> str:
+        return "its guarantee needs a game in which all players use it"
 
     def _transform(self, strategy: Vector) -> Vector:
         return (self._total + strategy) / (self.iteration + 1)

@@ -322,7 +322,9 @@ class BestResponse(RegretMinimizer):
 
     scale_free = True
 
-    no_guarantee = "it responds to the last utility alone"
+    @property
+    def no_guarantee(self) -> str:
+        return "it responds to the last utility alone"
 
     def _propose(self) -> Vector:
         return self._last.copy()

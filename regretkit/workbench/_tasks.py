@@ -266,7 +266,8 @@ def _measured(
         callbacks.append(At(geometric(RATIO_TO_GAP), StopAtGap(task.target_gap)))
     if task.time_limit is not None:
         callbacks.append(StopAtTime(task.time_limit))
-    saving, run = callbacks, None
+    saving = callbacks
+    run: Any  # with a tree or without
     if path is not None:
         seconds = SAVE_EVERY * (10.0 if by_rules else 1.0)
         saving = [Checkpoint(path, seconds=seconds, callbacks=callbacks)]

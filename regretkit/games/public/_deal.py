@@ -136,7 +136,7 @@ class Deal:
 
     With weights w and w', types i and j have the probability
 
-        w_i w'_j / Z    if they are compatible: if they share no card;  0 otherwise
+        w[i] w'[j] / Z  if they are compatible: if they share no card;  0 otherwise
 
     with Z such that these sum to 1. Each player observes only its own type.
 
