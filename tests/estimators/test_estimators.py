@@ -320,8 +320,8 @@ test_what_cannot_be_sampled_is_refused = refusals(
     (lambda: AverageStrategySampling(rng(), tau=-1.0), ValueError, "tau must be"),
     (lambda: LearnedBaseline(rate=0.0), ValueError, "rate must be"),
     (lambda: sampled(ChanceSampling(rng()), PENNIES), TypeError, "must be in extensive form"),
-    (lambda: sampled(ExternalSampling(rng()), SquareGame()), TypeError, "or in normal form"),
-    (lambda: sampled(LEARNING["outcome, learned"](), PENNIES), TypeError, "has none; leave the b"),
+    (lambda: sampled(ExternalSampling(rng()), SquareGame()), TypeError, "extensive or normal form"),
+    (lambda: sampled(LEARNING["outcome, learned"](), PENNIES), TypeError, "needs a tree"),
 )
 
 

@@ -97,7 +97,7 @@ test_what_cannot_be_solved_is_refused = refusals(
     ({}, ValueError, "pass iterations, target_gap or time_limit"),
     ({"game": "nosuch", "iterations": 1}, TypeError, r"game must be a Game.*games\.load\("),
     ({"game": 3, "exact": True}, TypeError, "game must be a Game, got 3"),
-    ({"exact": True, "iterations": 3}, ValueError, "exact=True takes"),
+    ({"exact": True, "iterations": 3}, ValueError, "exact=True supports"),
     ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
     ({"target_gap": 0.0}, ValueError, "target must be"),
     ({"algorithm": "dcfrs", "iterations": 1}, ValueError, "did you mean 'dcfr'"),
