@@ -53,7 +53,7 @@ def test_what_has_no_hands_is_refused():
     with pytest.raises(TypeError, match=r"game must be a PublicGame.*hold_em\(\)"):
         display.range_grid(load("kuhn_poker"), [])
     game = hold_em()
-    with pytest.raises(ValueError, match="no player decides at '/check/check'"):
+    with pytest.raises(ValueError, match="node must be a decision, got '/check/check'"):
         display.range_grid(game, Profile.uniform(game), "/check/check")
     with pytest.raises(ValueError, match="is no action at"):
         display.range_grid(game, Profile.uniform(game), "/bet 7")
