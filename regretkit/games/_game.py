@@ -46,7 +46,7 @@ class Game(abc.ABC, Generic[Domain]):
     linear
         Whether payoffs are linear in each player's strategy.
     recall_violation
-        Description of an information set that violates perfect recall, None if there is none.
+        Description of an information set that violates perfect recall, or None.
     coarse_information_set
         For each player, the number of this game's information set that contains each information
         set of ``refinement``. None under perfect recall.

@@ -274,13 +274,9 @@ class DecisionTree(DecisionDAG):
     Parameters
     ----------
     parent_sequence
-        For each decision point, the coordinate of the last sequence before it, 0 if none.
-    sizes
-        Number of actions of each decision point, at least 1 each.
-    labels
-        A name for each decision point; they need not differ.
-    actions
-        For each decision point, a name for each of its actions.
+        For each decision point, the coordinate of the last sequence before it, 0 for the empty one.
+    sizes, labels, actions
+        As for ``DecisionDAG``.
 
     Examples
     --------

@@ -119,7 +119,7 @@ class Meeting:
 
 
 def _twins(cards: Indices, others: Indices) -> Indices:
-    """Return the index of the type with the same two cards, ``len(others)`` if there is none."""
+    """Return the index of the type with the same two cards, ``len(others)`` if no type has them."""
     if cards.shape[1] < 2:
         return np.full(len(cards), len(others))
     found = {key: place for place, key in enumerate(map(frozenset, others.tolist()))}
