@@ -28,11 +28,11 @@ def lazy_import(
 
 
 on_first_run: list[Callable[[], object]] = []
-"""Imports of layers that register themselves with ``play`` and ``evaluation``."""
+"""Imports that wait for ``import_registered``."""
 
 
 def import_registered() -> None:
-    """Import what waits for the first run or gap."""
+    """Run the waiting imports, each once."""
     while on_first_run:
         on_first_run.pop()()
 
