@@ -49,11 +49,12 @@ SMOKE = {
 DEEP_FOLDERS = {"display", "workbench", "explanation", "how_to"}
 DEEP = {
     *("test_architecture", "test_examples", "test_files", "test_import", "test_markdown"),
-    *("test_cli_bench", "test_cli_terminal", "test_checkpoints_killed", "test_last_iterate"),
-    *("test_fixed_strategy", "test_dynamics", "test_random_compositions", "test_corpus"),
+    *("test_cli", "test_cli_bench", "test_cli_terminal", "test_checkpoints_killed"),
+    *("test_last_iterate", "test_fixed_strategy", "test_dynamics", "test_corpus"),
     *("test_formats_fuzz", "test_compiler_programs", "test_compiler_refusals", "test_guard"),
     *("test_regret_growth", "test_random_rules", "test_isomorphism", "test_certificates"),
     *("test_column_generation", "test_engines_public", "test_gambit_corpus"),
+    "test_random_compositions",
 }
 
 
