@@ -10,9 +10,10 @@ from regretkit.circuits._cfr import SharedStrategies as SharedStrategies
 from regretkit.circuits._cfr import SharedStrategy as SharedStrategy
 from regretkit.circuits._cfr import circuit as circuit
 from regretkit.circuits._constrained import Constrained as Constrained
-from regretkit.circuits._efr import DEVIATION_TYPES as DEVIATION_TYPES
-from regretkit.circuits._efr import EFR as EFR
-from regretkit.circuits._efr import Deviations as Deviations
+from regretkit.circuits._deviations import DEVIATION_TYPES as DEVIATION_TYPES
+from regretkit.circuits._deviations import EFR as EFR
+from regretkit.circuits._deviations import Deviations as Deviations
+from regretkit.circuits._deviations import TriggerDeviations as TriggerDeviations
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations
 from regretkit.circuits._maps import LinearDeviations as LinearDeviations
@@ -30,7 +31,6 @@ from regretkit.circuits._phi_regret import TreeSwap as TreeSwap
 from regretkit.circuits._phi_regret import linear_swap_regret as linear_swap_regret
 from regretkit.circuits._phi_regret import trigger_regret as trigger_regret
 from regretkit.circuits._stationary import stationary_distribution as stationary_distribution
-from regretkit.circuits._trigger import TriggerDeviations as TriggerDeviations
 from regretkit.circuits._wrappers import Discount as Discount
 from regretkit.circuits._wrappers import ExplorationMixture as ExplorationMixture
 from regretkit.circuits._wrappers import LastIterateByAveraging as LastIterateByAveraging

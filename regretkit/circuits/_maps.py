@@ -15,7 +15,7 @@ from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, whole_number
-from regretkit.circuits._stationary import _stationary, check_stochastic
+from regretkit.circuits._stationary import check_stochastic, stationary
 from regretkit.sets import (
     DecisionDAG,
     DecisionTree,
@@ -98,12 +98,6 @@ class StochasticMatrices(DeviationSet[Simplices, Simplices]):
         self.coefficients = Simplices(np.repeat(sizes, sizes))
         self._source = np.repeat(np.arange(self.domain.dimension), self.coefficients.sizes)
         self._target = self.domain.coordinates(np.repeat(np.arange(sizes.size), sizes))
-        first = np.cumsum(sizes**2) - sizes**2
-        self._by_size = []
-        for size in np.unique(sizes):
-            block, square = sizes == size, np.arange(size * size).reshape(size, size)
-            rows = first[block][:, None, None] + square
-            self._by_size.append((rows, self.domain.first[block][:, None] + np.arange(size)))
 
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         moved = coefficients * point[self._source]
@@ -113,10 +107,7 @@ class StochasticMatrices(DeviationSet[Simplices, Simplices]):
         return point[self._source] * utility[self._target]
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        distribution = np.empty(self.domain.dimension)
-        for rows, states in self._by_size:
-            distribution[states] = _stationary(coefficients[rows])
-        return distribution
+        return stationary(self.domain.sizes, coefficients)
 
     def regret(self, tracker: RegretTracker) -> float | None:
         return tracker.swap if tracker.on_simplices else None
@@ -133,9 +124,8 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
     Parameters
     ----------
     matrices
-        M, shape ``(maps, n, n)``: nonnegative rows that sum to one.
-    tolerance
-        How far the sum of a row may be from one, from 0 to 0.001. Each row is divided by its sum.
+        M, shape ``(maps, n, n)``: nonnegative rows that sum to one, up to 1e-6. Each row is divided
+        by its sum.
 
     Examples
     --------
@@ -148,8 +138,8 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
     matrices: NDArray[np.float64]
     """M, shape ``(maps, n, n)``, read-only."""
 
-    def __init__(self, matrices: ArrayLike, *, tolerance: float = 1e-9) -> None:
-        self.matrices = check_stochastic(matrices, tolerance, "matrices", dimensions=(3,)).copy()
+    def __init__(self, matrices: ArrayLike) -> None:
+        self.matrices = check_stochastic(matrices, "matrices", dimensions=(3,)).copy()
         self.matrices /= self.matrices.sum(axis=2, keepdims=True)
         self.matrices.setflags(write=False)
         maps, n, _ = self.matrices.shape
@@ -177,9 +167,8 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         # Without the diagonal, which does not matter
         n = self.domain.dimension
         shares = coefficients[self._map] * self._share
-        mixture = segment_sum(self._origin * n + self._target, shares, n * n).reshape(1, n, n)
-        distribution: Vector = _stationary(mixture)[0]
-        return distribution
+        mixture = segment_sum(self._origin * n + self._target, shares, n * n)
+        return stationary(self.domain.sizes, mixture)
 
     def regret(self, tracker: RegretTracker) -> float | None:
         if not tracker.on_simplices:

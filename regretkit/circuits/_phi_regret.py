@@ -18,8 +18,8 @@ from regretkit.circuits._base import (
     local_minimizer,
 )
 from regretkit.circuits._cfr import CFR
+from regretkit.circuits._deviations import TriggerDeviations
 from regretkit.circuits._maps import DeviationSet, LinearDeviations, StochasticMatrices
-from regretkit.circuits._trigger import TriggerDeviations
 from regretkit.circuits._wrappers import Restart
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import DecisionTree, Simplices, SimplicesLike, as_simplices

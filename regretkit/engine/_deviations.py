@@ -7,7 +7,7 @@ import numpy as np
 
 from regretkit._util._arrays import as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
-from regretkit.circuits._stationary import LocalDeviations
+from regretkit.circuits._deviations import LocalDeviations
 from regretkit.engine._layout import FlatTrees, Trees
 from regretkit.games.tree._sequences import offsets
 from regretkit.sets import DecisionTree, StrategySet

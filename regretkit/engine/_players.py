@@ -226,7 +226,6 @@ class PlayerState:
         minimizer, last = self.minimizer, last_behavior[self._own_actions]
         if isinstance(minimizer, EFR):
             minimizer._behavior = behavior[self._own_actions]
-            minimizer._weights = minimizer._layout.local.weights(minimizer._behavior)
             minimizer._last = last if self._learned else minimizer._last
         elif isinstance(minimizer, PhiRegret) and self._learned:
             minimizer._last = cast("TriggerDeviations", minimizer.maps).domain.sequence_form(last)

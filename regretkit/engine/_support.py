@@ -9,7 +9,7 @@ from regretkit._state import generators, with_parts
 from regretkit._util._arrays import Selection
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations
-from regretkit.circuits._stationary import LocalDeviations
+from regretkit.circuits._deviations import LocalDeviations
 from regretkit.estimators import ChanceSampling, ExactUtility
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
@@ -132,10 +132,10 @@ def local_deviations(minimizer: RegretMinimizer) -> LocalDeviations | None:
     """Return the local deviations of a minimizer that mixes deviations, otherwise None."""
     core = core_of(minimizer)
     if isinstance(core, EFR):
-        return core._layout.local
+        return core.local_deviations
     if learner_of(core) is core:
         return None
-    return cast(TriggerDeviations, cast(PhiRegret, core).maps).local
+    return cast(TriggerDeviations, cast(PhiRegret, core).maps).local_deviations
 
 
 def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:

@@ -18,11 +18,9 @@ from regretkit.circuits import (
     DEVIATION_TYPES,
     EFR,
     ByDecisionPoint,
-    stationary_distribution,
     trigger_regret,
 )
 from regretkit.engine import _compiled
-from regretkit.engine.kernels._deviations import set_stationary
 from regretkit.estimators import ExternalSampling
 from regretkit.play import Alternating, Linear, Simultaneous
 
@@ -199,23 +197,3 @@ def test_samples_are_refused():
     estimator = ExternalSampling(np.random.default_rng(0))
     with pytest.raises(ValueError, match="needs exact utilities"):
         SelfPlay(game, players, estimator=estimator, engine="compiled")
-
-
-# Stationary distributions
-
-
-def test_stationary_distributions_are_those_of_numpy_in_every_digit():
-    generator = np.random.default_rng(4)
-    for size in (2, 3, 4, 6):
-        for exponent in (1.0, 30.0, 200.0, 300.0):
-            for _ in range(30):
-                chain = 10.0 ** (-exponent * generator.random((size, size)))
-                chain *= generator.random((size, size)) < generator.choice([0.3, 0.7, 1.0])
-                np.fill_diagonal(chain, 0.0)
-                chain /= 2.0 * max(chain.sum(axis=1).max(), 1e-300)
-                np.fill_diagonal(chain, 1.0 - chain.sum(axis=1))
-                by_action, by_pair = np.ones((2, size)), np.ones((2, size * size))
-                found, rates = np.zeros(2 + 3 * size), chain.ravel()
-                workspace = rates.copy(), tuple(by_action), tuple(by_pair)
-                set_stationary(size, (2, 3), found, *workspace)
-                np.testing.assert_array_equal(found[2::3], stationary_distribution(chain))

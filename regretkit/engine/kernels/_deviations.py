@@ -7,9 +7,10 @@ fixed point of the mixture of deviations: b M = b, with M the mixture's transiti
 
 from typing import Any
 
-from regretkit._compiler import lanes, separate
+from regretkit._compiler import lanes
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Vector, as_int64, span
+from regretkit.circuits._stationary import set_stationary
 from regretkit.engine._deviations import DeviationArrays
 from regretkit.engine.kernels._walks import at_points, backward, forward, value_of
 
@@ -139,129 +140,3 @@ def set_fixed_point(j: int, behavior: Vector, deviations: DeviationArrays) -> No
         rates[k] += rates[first + stride * ((k - begin) % size)]
     chain, at = rates[begin:end], (first, stride)
     set_stationary(size, at, behavior, chain, deviations.by_action, deviations.by_pair)
-
-
-# Stationary distributions, as in ``circuits/_stationary.py``. Rates may differ by more than the
-# range of a float. Each is stored as m * (2^512)^scale, which adds no rounding.
-
-
-@separate  # it is rarely called
-def set_stationary(
-    size: int,
-    at: tuple[int, int],
-    distribution: Vector,
-    rates: Vector,
-    by_action: tuple[Vector, Vector],
-    by_pair: tuple[Vector, Vector],
-) -> None:
-    """Set the stationary distribution p = p R of a chain, the mean over its closed classes.
-
-    The algorithm is that of Grassmann, Taksar and Heyman (1985), which never subtracts.
-    """
-    first, stride = at
-    scales, closed = by_pair
-    visits, visit_scales = by_action
-    classes = keep_closed_classes(size, rates, scales, closed)
-    for k in range(size - 1, 0, -1):
-        eliminate(k, size, rates, scales)
-    for k in range(size):
-        # visits[k] = sum_{i < k} visits[i] R[i, k]. The first state of a closed class has 1 visit,
-        # and a transient state has none.
-        visit, scale = float(closed[size * k + k]), 0.0
-        for i in range(k):
-            if closed[size * i + k] > 0.0:
-                visit = 0.0
-        for i in range(k):
-            term = float(visits[i] * rates[size * i + k])
-            added, its_scale = rescaled(term, float(visit_scales[i] + scales[size * i + k]))
-            visit, scale = scaled_sum(visit, scale, added, its_scale)
-        visits[k], visit_scales[k] = visit, scale
-    for k in range(size):
-        total, scale = 0.0, 0.0
-        for i in range(size):
-            if closed[size * i + k] > 0.0:
-                total, scale = scaled_sum(total, scale, float(visits[i]), float(visit_scales[i]))
-        # p[k] = visits[k] / (visits of its class) / classes
-        share = visits[k] / total if total > 0.0 else 0.0
-        scale = visit_scales[k] - scale
-        while scale < 0.0 and share > 0.0:
-            share *= 2.0**-512
-            scale += 1.0
-        distribution[first + stride * k] = share / classes
-
-
-def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) -> float:
-    """Drop rates outside closed classes, set ``same``, and return the number of these classes.
-
-    ``same[i, j]`` is 1 if the states i and j belong to the same closed class.
-    """
-    reach = scales  # the memory of the scales, which are not set yet
-    for k in range(size * size):
-        reach[k] = 1.0 if rates[k] > 0.0 or k // size == k % size else 0.0
-    for k in range(size):  # transitive closure (Warshall): reach[i, j] |= reach[i, k] reach[k, j]
-        for i in range(size):
-            if reach[size * i + k] > 0.0:
-                for j in range(size):
-                    reach[size * i + j] = max(reach[size * i + j], reach[size * k + j])
-    classes = 0.0
-    for i in range(size):
-        is_closed, is_first = True, True
-        for j in range(size):  # closed: every state that i reaches also reaches i
-            is_closed = is_closed and reach[size * i + j] <= reach[size * j + i]
-            is_first = is_first and not (j < i and reach[size * i + j] > 0.0)
-        for j in range(size):
-            same[size * i + j] = reach[size * i + j] if is_closed else 0.0
-        classes += 1.0 if is_closed and is_first else 0.0
-    for k in range(size * size):
-        rates[k], scales[k] = rescaled(float(rates[k]), 0.0)
-        rates[k] *= same[k]
-    return classes
-
-
-def eliminate(k: int, size: int, rates: Vector, scales: Vector) -> None:
-    """Eliminate state k: R[i, j] += R[i, k] R[k, j] / sum_{l < k} R[k, l], for i and j below k.
-
-    Also divide R[i, k] by that sum.
-    """
-    leaving, scale = 0.0, 0.0
-    for j in range(k):
-        leaving, scale = scaled_sum(
-            leaving, scale, float(rates[size * k + j]), float(scales[size * k + j])
-        )
-    if leaving == 0.0:
-        return
-    for i in range(k):
-        rate, its_scale = float(rates[size * i + k]), float(scales[size * i + k])
-        if rate > 0.0:
-            for j in range(k):
-                share, power = rescaled(
-                    float(rates[size * k + j] / leaving), float(scales[size * k + j] - scale)
-                )
-                term, power = rescaled(rate * share, its_scale + power)
-                rates[size * i + j], scales[size * i + j] = scaled_sum(
-                    float(rates[size * i + j]), float(scales[size * i + j]), term, power
-                )
-            rates[size * i + k], scales[size * i + k] = rescaled(rate / leaving, its_scale - scale)
-
-
-def scaled_sum(one: float, scale: float, other: float, its_scale: float) -> tuple[float, float]:
-    """Return the sum of two nonnegative numbers, each with its scale."""
-    # A number two scales smaller is below half a unit in the last place.
-    if other == 0.0 or (one > 0.0 and scale > its_scale + 1.0):
-        return one, scale
-    if one == 0.0 or its_scale > scale + 1.0:
-        return other, its_scale
-    if scale > its_scale:
-        other *= 2.0**-512
-    elif its_scale > scale:
-        one, scale = one * 2.0**-512, its_scale
-    return rescaled(one + other, scale)
-
-
-def rescaled(number: float, scale: float) -> tuple[float, float]:
-    """Return the same number, zero or in [2^-256, 2^256), with its scale."""
-    while number >= 2.0**256:
-        number, scale = number * 2.0**-512, scale + 1.0
-    while 0.0 < number < 2.0**-256:
-        number, scale = number * 2.0**512, scale - 1.0
-    return number, scale
