@@ -1,8 +1,10 @@
 """Settings that have to be in place before anything imports NumPy, and the tiers of the suite."""
 
+import doctest
 import gc
 import importlib.util
 import os
+import re
 import sys
 from collections import defaultdict
 
@@ -32,6 +34,12 @@ collect_ignore = [
     if not importlib.util.find_spec(package)
     for path in paths
 ]
+
+# The fence after an example is not its output.
+_parse = doctest.DocTestParser.parse
+doctest.DocTestParser.parse = lambda parser, text, name="<string>": _parse(
+    parser, re.sub(r"(?m)^ *```\w*$", "", text), name
+)
 
 # The main suite draws fewer examples, the same every time; --hypothesis-profile=ci draws a
 # hundred, as the deep suite does.
