@@ -341,7 +341,7 @@ def _kept_digest(function: Any) -> str:
 
     while waiting:
         used = waiting.pop()
-        options = vars(used).get("separate"), *map(used.__globals__.get, _OPTIONS)
+        options = [*map(used.__globals__.get, _OPTIONS)]
         total.update(f"{used.__name__} {source(used)[0]} {options}".encode())
         add("defaults", (*(used.__defaults__ or ()), *(used.__kwdefaults__ or {}).values()), ())
         for name, value in uses(used):

@@ -42,8 +42,7 @@ Only regretkit's kernels and generated code are compiled. A statement, an expres
 outside the subset raises ``CannotCompileError`` with file and line. Types are not checked: tests
 run each kernel in Python and as machine code, and compare bits.
 
-Functions are inlined. ``separate`` compiles one function for each signature instead: use it for
-large functions with several calls, and for rare calls.
+Functions are inlined.
 """
 
 from collections.abc import Sequence
@@ -52,7 +51,6 @@ from typing import Any, NamedTuple
 from regretkit._compiler._source import lanes as lanes
 from regretkit._compiler._source import plain as plain
 from regretkit._compiler._source import prefetch as prefetch
-from regretkit._compiler._source import separate as separate
 from regretkit._compiler._source import source as source
 from regretkit._compiler._source import width as width
 from regretkit._compiler._values import LANES as LANES

@@ -4,18 +4,10 @@ import ast
 import linecache
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, TypeVar
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def separate(function: _F) -> _F:
-    """Compile a function once for each signature, instead of inlining each call."""
-    vars(function)["separate"] = True
-    return function
+from typing import Any, NamedTuple
 
 
 def prefetch(array: Any, k: int) -> None:
@@ -38,7 +30,6 @@ def lanes(array: Any, at: int, stride: int, wide: int) -> Any:
 class Definition(NamedTuple):
     """The parsed source of a function."""
 
-    node: ast.FunctionDef
     body: list[ast.stmt]
     file: str
     line: int
@@ -73,13 +64,13 @@ def _last_line(code: CodeType) -> int:
 def definition_of(code: CodeType, text: str, before: int) -> Definition:
     """Return the definition of the function with this code within its source."""
     node = _parsed(text)[code.co_name]
-    body = [item for item in node.body if not _is_text(item)]
-    stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    returns = [inner for inner in ast.walk(node) if isinstance(inner, ast.Return)]
     direct = not returns or (len(returns) == 1 and returns[0] is body[-1])
-    stores.update(argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg))
-    single = frozenset(_single(body, stores, _names(body, ast.Load)))
-    stored = frozenset(_names(body, ast.Store))
-    return Definition(node, body, code.co_filename, before, stored, single, direct)
+    stored = _names(body, ast.Store)
+    arguments = Counter(inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg))
+    single = frozenset(_single(body, stored + arguments, _names(body, ast.Load)))
+    return Definition(body, code.co_filename, before, frozenset(stored), single, direct)
 
 
 @cache
@@ -87,10 +78,6 @@ def _parsed(text: str) -> dict[str, ast.FunctionDef]:
     """Return the definitions within source code, by name."""
     nodes = [*ast.walk(ast.parse(textwrap.dedent(text)))]
     return {node.name: node for node in reversed(nodes) if isinstance(node, ast.FunctionDef)}
-
-
-def _is_return(node: ast.AST) -> bool:
-    return isinstance(node, ast.Return)
 
 
 def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
@@ -115,10 +102,6 @@ def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) ->
         following.update(_names([node], ast.Load))
         for name in ("body", "orelse"):
             yield from _single(getattr(node, name, []), stores, loads)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def plain(function: Any) -> Any:

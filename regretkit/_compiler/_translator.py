@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from attrs import evolve
 
 from regretkit._compiler._functions import (
     INTRINSICS,
@@ -28,10 +29,12 @@ from regretkit._compiler._source import (
 )
 from regretkit._compiler._values import (
     LANES,
+    NUMBERS,
     SYMBOL,
     TRUTHS,
     TYPES,
     UINT64,
+    VECTORS,
     Array,
     CannotCompileError,
     Draw,
@@ -39,13 +42,12 @@ from regretkit._compiler._values import (
     NotInLanesError,
     Number,
     Range,
+    common_kind,
     element_type,
-    is_number,
     is_tuple,
     kinds_of,
     leaves,
     rebuilt,
-    signature_of,
     wider_kind,
 )
 
@@ -104,8 +106,6 @@ class Translator:
         """The address of the data of each array argument."""
         self._scopes_of: dict[str, int] = {}
         self._declared: dict[str, str] = {}
-        self._functions: list[str] = []
-        self._separate: dict[Any, tuple[str, Any]] = {}
         self._names = 0
         self._allocated: list[str] = []
         self._lines: list[str] = []
@@ -135,11 +135,12 @@ class Translator:
         for k, leaf in enumerate(returned):
             place = self.emitted("address", f"getelementptr i64, ptr %results, i64 {k}")
             self.write(f"store i64 {self.converted(leaf, 'integer')}, ptr {place.text}")
-        self._define(SYMBOL, parameters, "")
+        self.write("ret void")
         if self._widened:
             return None
-        parts = *self._declared.values(), *self._functions, *self._scopes_text()
-        return "\n".join(parts)
+        head = f"define  void @{SYMBOL}({', '.join(parameters)}) nounwind {{"
+        body = [head, *self._allocated, *self._lines, "}"]
+        return "\n".join([*self._declared.values(), *body, *self._scopes_text()])
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -184,12 +185,6 @@ class Translator:
             self._lines.append(f"{label}:")
             self._open = True
 
-    def _define(self, name: str, parameters: Iterable[str], linkage: str) -> None:
-        """Turn the lines so far into a function."""
-        self.write("ret void")
-        head = f"define {linkage} void @{name}({', '.join(parameters)}) nounwind {{"
-        self._functions.append("\n".join([head, *self._allocated, *self._lines, "}"]))
-
     def refuse(self, reason: str, kind: type[Exception] = CannotCompileError) -> NoReturn:
         """Raise an error with the file and line of the current statement."""
         if not self._scopes:
@@ -202,8 +197,8 @@ class Translator:
     def _argument(self, argument: Any, parameters: list[str]) -> Any:
         """Return the value of an argument of this type."""
 
-        def parameter(kind: str) -> str:
-            parameters.append(f"{kind} %a{len(parameters)}")
+        def parameter(type_: str) -> str:
+            parameters.append(f"{type_} %a{len(parameters)}")
             return f"%a{len(parameters) - 1}"
 
         if isinstance(argument, np.ndarray):
@@ -235,12 +230,12 @@ class Translator:
             place = self.emitted("address", f"getelementptr i8, ptr {pointer}, i64 {offset}")
             return self.emitted("address", f"load ptr, ptr {place.text}")
 
-        def numbers(first: Number, least: int | None) -> list[Number]:
+        def numbers(first: Number, least: int | None) -> tuple[Number, ...]:
             places = [
                 self.emitted("address", f"getelementptr i64, ptr {first.text}, i64 {k}")
                 for k in range(example.ndim)
             ]
-            return [self.emitted("integer", f"load i64, ptr {p.text}", least) for p in places]
+            return tuple(self.emitted("integer", f"load i64, ptr {p.text}", least) for p in places)
 
         strides = None if example.flags.c_contiguous else numbers(field(3), None)
         data = field(0)
@@ -268,37 +263,17 @@ class Translator:
         kind = "integer" if kind == "natural" else kind
         if x.kind == kind or {x.kind, kind} == {"integer", "unsigned"}:
             return x.text
-        if "floats" in (x.kind, kind) or "truths" in (x.kind, kind):
-            return self._converted_lanes(x, kind)
-        match x.kind, kind:
-            case "integer", "float":
-                operation = f"sitofp i64 {x.text} to double"
-            case "unsigned", "float":
-                operation = f"uitofp i64 {x.text} to double"
-            case "truth", "float":
-                operation = f"uitofp i1 {x.text} to double"
-            case "truth", "integer" | "unsigned":
-                operation = f"zext i1 {x.text} to i64"
-            case "float", "integer" | "unsigned":
-                # The saturating intrinsic is defined for all floats, unlike fptosi and fptoui.
-                name = f"llvm.fpto{'s' if kind == 'integer' else 'u'}i.sat.i64.f64"
-                self._declare(name, "i64", ["double"])
-                operation = f"call i64 @{name}(double {x.text})"
-            case "float", "truth":
-                operation = f"fcmp une double {x.text}, 0.0"
-            case _:  # a whole number as a truth
-                operation = f"icmp ne i64 {x.text}, 0"
-        return self.emitted(kind, operation).text
-
-    def _converted_lanes(self, x: Number, kind: str) -> str:
-        """Return the text of a vector of another kind, or of one with a number in each lane."""
-        if (x.kind, kind) == ("truths", "floats"):
-            return self.emitted(kind, f"uitofp {TYPES['truths']} {x.text} to {TYPES[kind]}").text
-        if (x.kind, kind) == ("floats", "truths"):
-            return self.emitted(kind, f"fcmp une {TYPES['floats']} {x.text}, zeroinitializer").text
-        if kind not in ("floats", "truths"):
+        if kind in VECTORS and x.kind not in VECTORS:
+            return self._repeated(x, kind)
+        if (operation := _CONVERSIONS.get((x.kind, kind))) is None:
             self.refuse(f"a number for all lanes is needed, not {x.kind}", NotInLanesError)
-        scalar = "float" if kind == "floats" else "truth"
+        if operation.startswith("call"):
+            self._declare(operation[len("call i64 @") : -len("(double {})")], "i64", ["double"])
+        return self.emitted(kind, operation.format(x.text)).text
+
+    def _repeated(self, x: Number, kind: str) -> str:
+        """Return the text of a vector with a number in each lane."""
+        scalar = kind.removesuffix("s")
         text, type_ = self.converted(x, scalar), TYPES[scalar]
         if not text.startswith("%"):
             return f"<{', '.join([f'{type_} {text}'] * LANES)}>"
@@ -309,22 +284,9 @@ class Translator:
     def whole(self, value: Any) -> Number:
         """Return an integer as a signed one."""
         x = self.number(value)
-        if x.kind in ("floats", "truths"):
+        if x.kind in VECTORS:
             self.refuse("an integer that differs by lane", NotInLanesError)
         return x if x.kind == "integer" else Number(self.converted(x, "integer"), "integer", 0)
-
-    def _common(self, x: Number, y: Number) -> str:
-        """Return the kind to which both numbers are converted."""
-        kinds = {x.kind, y.kind}
-        if "floats" in kinds:
-            return "floats"
-        if "truths" in kinds:
-            return "truths" if kinds <= {"truth", "truths"} else "floats"
-        if "float" in kinds:
-            return "float"
-        if "unsigned" in kinds:
-            return "unsigned"
-        return "truth" if kinds == {"truth"} else "integer"
 
     def _declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
         pure = "" if result == "void" else " memory(none)"
@@ -334,23 +296,18 @@ class Translator:
 
     def library(self, name: str, *values: Any) -> Number:
         """Call a function of numbers: an intrinsic of LLVM, or one of the C library."""
-        if any(self.number(value).kind in ("floats", "truths") for value in values):
-            return self._library_in_lanes(name, *values)
+        kind = "floats" if any(self.number(x).kind in VECTORS for x in values) else "float"
+        type_, given = TYPES[kind], [self.converted(value, kind) for value in values]
         if name in INTRINSICS:
-            name = f"llvm.{name}.f64"
-        self._declare(name, "double", ["double"] * len(values))
-        given = ", ".join(f"double {self.converted(value, 'float')}" for value in values)
-        return self.emitted("float", f"call double @{name}({given})")
+            name = f"llvm.{name}.{'f64' if kind == 'float' else f'v{LANES}f64'}"
+        elif kind == "floats":
+            return self._library_by_lane(name, given)
+        self._declare(name, type_, [type_] * len(given))
+        passed = ", ".join(f"{type_} {text}" for text in given)
+        return self.emitted(kind, f"call {type_} @{name}({passed})")
 
-    def _library_in_lanes(self, name: str, *values: Any) -> Number:
-        """Call a function of vectors; functions of the C library are called for each lane."""
-        type_, given = TYPES["floats"], [self.converted(value, "floats") for value in values]
-        if name in INTRINSICS:
-            name = f"llvm.{name}.v{LANES}f64"
-            self._declare(name, type_, [type_] * len(given))
-            passed = ", ".join(f"{type_} {text}" for text in given)
-            return self.emitted("floats", f"call {type_} @{name}({passed})")
-        found = Number("poison", "floats")
+    def _library_by_lane(self, name: str, given: list[str]) -> Number:
+        type_, found = TYPES["floats"], Number("poison", "floats")
         for lane in range(LANES):
             own = [self.emitted("float", f"extractelement {type_} {x}, i64 {lane}") for x in given]
             value = self.library(name, *own).text
@@ -367,41 +324,33 @@ class Translator:
 
     def binary(self, operation: type[ast.operator], left: Any, right: Any) -> Any:
         """Return the result of an operation with two operands."""
+        function, name = _OPERATORS[operation]
         if not isinstance(left, Number) and not isinstance(right, Number):
-            return self.folded(_OPERATORS[operation], left, right)
+            return self.folded(function, left, right)
         x, y = self.number(left), self.number(right)
         if operation is ast.Pow:
             return self._power(x, y, right)
-        kind = self._common(x, y)
-        if kind in ("truth", "truths"):
-            both = f"{self.converted(x, kind)}, {self.converted(y, kind)}"
-            return self.emitted(kind, f"{_BITWISE[operation]} {TYPES[kind]} {both}")
-        if kind in ("float", "floats") or operation is ast.Div:
-            return self._of_floats(operation, x, y, kind if kind == "floats" else "float")
-        x, y = (Number(self.converted(n, kind), kind, self._least(n)) for n in (x, y))
-        if operation in (ast.LShift, ast.RShift):
-            return self._shifted(operation, x, y, right)
+        kind = common_kind(x.kind, y.kind)
+        if operation not in (ast.BitAnd, ast.BitOr, ast.BitXor):
+            kind = _AS_NUMBER.get(kind, kind)
+        if operation is ast.Div and kind != "floats":
+            kind = "float"
+        x, y = (Number(self.converted(n, kind), kind, _least(n)) for n in (x, y))
         if operation in (ast.FloorDiv, ast.Mod):
-            return self._divided(operation, x, y, right)
-        name = {**_BITWISE, ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}[operation]
-        return self.emitted(kind, f"{name} i64 {x.text}, {y.text}", _least(operation, x, y, right))
-
-    def _least(self, x: Number) -> int | None:
-        return 0 if x.kind == "truth" else x.least
+            if kind not in ("float", "floats"):
+                return self._divided(operation, x, y, right)
+            divide: Any = floor_divide if operation is ast.FloorDiv else remainder
+            return self.number(self.call(divide, [x, y], {}))
+        if operation in (ast.LShift, ast.RShift):
+            return self._shifted(name, x, y, right)
+        name = f"f{name}" if kind in ("float", "floats") else name
+        least = _least_of(operation, x, y, right)
+        return self.emitted(kind, f"{name} {TYPES[kind]} {x.text}, {y.text}", least)
 
     def folded(self, function: Callable[..., Any], *values: Any) -> Any:
         """Compute a constant in Python."""
         with np.errstate(all="ignore"):
             return function(*values)
-
-    def _of_floats(self, operation: type[ast.operator], x: Number, y: Number, kind: str) -> Number:
-        names = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-        given = [Number(self.converted(n, kind), kind) for n in (x, y)]
-        if operation in names:
-            left, right = (n.text for n in given)
-            return self.emitted(kind, f"{names[operation]} {TYPES[kind]} {left}, {right}")
-        divide: Any = floor_divide if operation is ast.FloorDiv else remainder
-        return self.number(self.call(divide, given, {}))
 
     def _power(self, x: Number, y: Number, given: Any) -> Any:
         if isinstance(given, int) and (given == 2 or (x.kind != "float" and given >= 0)):
@@ -413,10 +362,10 @@ class Translator:
             return result
         return self.library("pow", x, y)
 
-    def _shifted(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
+    def _shifted(self, name: str, x: Number, y: Number, given: Any) -> Number:
         """Shift as NumPy does, also by 64 bits and more."""
-        name = "shl" if operation is ast.LShift else "lshr" if x.kind == "unsigned" else "ashr"
-        least = 0 if x.natural and operation is ast.RShift else None
+        least = 0 if x.natural and name == "ashr" else None
+        name = "lshr" if (name, x.kind) == ("ashr", "unsigned") else name
         if isinstance(given, (int, np.integer)) and 0 <= int(given) < 64:
             return self.emitted(x.kind, f"{name} i64 {x.text}, {y.text}", least)
         fits = self.emitted("truth", f"icmp ult i64 {y.text}, 64")
@@ -466,15 +415,17 @@ class Translator:
         if not isinstance(left, Number) and not isinstance(right, Number):
             return self.folded(_COMPARISONS[operation], left, right)
         x, y = self.number(left), self.number(right)
-        kind = self._common(x, y)
-        kind = {"truth": "integer", "truths": "floats"}.get(kind, kind)
-        sign, condition = ("u" if kind == "unsigned" else "s"), _CONDITIONS[operation]
+        kind = common_kind(x.kind, y.kind)
+        kind = _AS_NUMBER.get(kind, kind)
+        condition = _COMPARISONS[operation].__name__
         if kind in ("float", "floats"):  # false with NaN, except for !=
-            command = f"fcmp {'une' if condition == 'ne' else 'o' + condition} {TYPES[kind]}"
+            command = f"fcmp {'une' if condition == 'ne' else 'o' + condition}"
         else:
-            command = f"icmp {condition if condition in ('eq', 'ne') else sign + condition} i64"
+            sign = "" if condition in ("eq", "ne") else "u" if kind == "unsigned" else "s"
+            command = f"icmp {sign}{condition}"
         both = f"{self.converted(x, kind)}, {self.converted(y, kind)}"
-        return self.emitted("truths" if kind == "floats" else "truth", f"{command} {both}")
+        result = "truths" if kind == "floats" else "truth"
+        return self.emitted(result, f"{command} {TYPES[kind]} {both}")
 
     # Variables
 
@@ -503,7 +454,7 @@ class Translator:
             key = self._scopes[-1].key, name, k
             self._wider[key] = wider_kind(wider, self._wider.get(key, wider))
             self._widened = True
-            if wider in ("floats", "truths"):  # a scalar variable cannot hold a vector
+            if wider in VECTORS:  # a scalar variable cannot hold a vector
                 return
         self._store(variable, leaves(value))
 
@@ -561,7 +512,8 @@ class Translator:
         place, count = self._place(array, indices), len(indices)
         if count < len(array.shape):
             strides = array.strides and array.strides[count:]
-            return array.part(Number(place, "address"), array.shape[count:], strides)
+            data = Number(place, "address")
+            return evolve(array, data=data, shape=array.shape[count:], strides=strides)
         kind, type_ = array.dtype.kind, self._element(array.dtype)
         if array.lanes:
             type_ = TYPES["floats"]
@@ -615,9 +567,8 @@ class Translator:
         """Translate ``lanes``."""
         size = array.strides[0] if array.strides else 8
         data = Number(self._place(array, [at]), "address")
-        found = array.part(data, array.shape, [self.binary(ast.Mult, stride, size)])
-        found.lanes = wide > 1
-        return found
+        strides = [self.binary(ast.Mult, stride, size)]
+        return evolve(array, data=data, strides=strides, lanes=wide > 1)
 
     def _sliced(self, value: Any, node: ast.Slice) -> Any:
         ends = [None if end is None else self.expression(end) for end in (node.lower, node.upper)]
@@ -628,7 +579,7 @@ class Translator:
         data = Number(self._place(value, [begin]), "address")
         length = self.whole(self.binary(ast.Sub, end, begin))
         length = Number(length.text, "integer", 0)
-        return value.part(data, [length, *value.shape[1:]], value.strides)
+        return evolve(value, data=data, shape=(length, *value.shape[1:]))
 
     def _element(self, dtype: "np.dtype[Any]") -> str:
         """Return LLVM's type of the numbers in an array."""
@@ -884,7 +835,7 @@ class Translator:
 
     def _truth(self, value: Any) -> Any:
         if isinstance(value, Number):
-            kind = "truths" if value.kind in ("floats", "truths") else "truth"
+            kind = "truths" if value.kind in VECTORS else "truth"
             return Number(self.converted(value, kind), kind)
         return self.folded(bool, value)
 
@@ -899,7 +850,12 @@ class Translator:
         if not isinstance(test, Number):
             return body() if test else other()
         if test.kind == "truths":
-            return self._either_in_lanes(test, body(), other())
+            values = body(), other()
+            if not all(isinstance(value, NUMBERS) for value in values):
+                self.refuse("a conditional expression by lane needs numbers", NotInLanesError)
+            kind = common_kind("truths", common_kind(*(self.number(x).kind for x in values)))
+            given = ", ".join(f"{TYPES[kind]} {self.converted(value, kind)}" for value in values)
+            return self.emitted(kind, f"select {TYPES['truths']} {test.text}, {given}")
         yes, no, end = self._name("yes"), self._name("no"), self._name("either")
         self._branch(test, yes, no)
         self._begin(yes)
@@ -919,15 +875,6 @@ class Translator:
         self._lines = first + second
         self._begin(end)
         return self._get(result)
-
-    def _either_in_lanes(self, test: Number, one: Any, other: Any) -> Any:
-        """Return one of two numbers in each lane."""
-        if not is_number(one) or not is_number(other):
-            self.refuse("a conditional expression by lane needs numbers", NotInLanesError)
-        kinds = {self.number(one).kind, self.number(other).kind}
-        kind = "truths" if kinds <= {"truth", "truths"} else "floats"
-        given = ", ".join(f"{TYPES[kind]} {self.converted(value, kind)}" for value in (one, other))
-        return self.emitted(kind, f"select {TYPES['truths']} {test.text}, {given}")
 
     # Calls
 
@@ -977,8 +924,7 @@ class Translator:
         if function is prefetch and len(given) == 2 and not named:
             self._prefetch(*given)
         elif isinstance(function, FunctionType) and function not in (lanes, width):
-            make = self._called if vars(function).get("separate") else self._expanded
-            return make(function, self._bound(function, given, named))
+            return self._expanded(function, given, named)
         elif isinstance(function, type) and hasattr(function, "_fields"):
             return self.folded(lambda: function(*given, **named))
         elif not named and isinstance(function, Hashable) and (compute := function_of(function)):
@@ -993,16 +939,12 @@ class Translator:
         place = self._place(array, [k])
         self.write(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
-    def _bound(
-        self, function: FunctionType, given: list[Any], named: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return the arguments of a call by name."""
-        names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        return dict(zip(names, [*given, *(named[n] for n in names if n in named)], strict=True))
-
-    def _expanded(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
+    def _expanded(self, function: FunctionType, given: list[Any], named: dict[str, Any]) -> Any:
         """Inline a function."""
         code, line = function.__code__, self._line
+        names = code.co_varnames[: code.co_argcount]
+        passed = [*given, *(named[name] for name in names if name in named)]
+        arguments = dict(zip(names, passed, strict=True))
         definition = definition_of(code, *source(function))
         key = function, tuple(map(kinds_of, arguments.values()))
         scope = Scope(key, function, definition)
@@ -1023,53 +965,15 @@ class Translator:
         self._line = line
         return result
 
-    def _called(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
-        """Call a separate function, translated once for each signature."""
-        signature = function, tuple(map(signature_of, arguments.values()))
-        given = [leaf for leaf in leaves(tuple(arguments.values())) if isinstance(leaf, Number)]
-        if signature not in self._separate:
-            name = self._name("f")
-            self._separate[signature] = name, self._translated(name, function, arguments)
-        name, model = self._separate[signature]
-        result = self._variable_like(model)
-        passed = [f"{TYPES[x.kind]} {x.text}" for x in given]
-        passed += [f"ptr {place}" for place in result.places]
-        self.write(f"call void @{name}({', '.join(passed)})")
-        return self._get(result)
 
-    def _variable_like(self, model: Any) -> Variable:
-        kinds = [self.number(leaf).variable_kind for leaf in leaves(model)]
-        return Variable(model, [self._allocate(kind) for kind in kinds], kinds)
-
-    def _translated(self, name: str, function: FunctionType, arguments: dict[str, Any]) -> Any:
-        """Translate a separate function, and return its result there."""
-        outside = self._allocated, self._lines, self._open
-        self._allocated, self._lines, self._open = [], [], True
-        parameters: list[str] = []
-
-        def parameter(leaf: Any) -> Any:
-            if not isinstance(leaf, Number):
-                return leaf
-            parameters.append(f"{TYPES[leaf.kind]} %a{len(parameters)}")
-            return Number(f"%a{len(parameters) - 1}", leaf.kind, 0 if leaf.natural else None)
-
-        values = tuple(arguments.values())
-        inner = rebuilt(values, iter([parameter(leaf) for leaf in leaves(values)]))
-        result = self._expanded(function, dict(zip(arguments, inner, strict=True)))
-        for k, leaf in enumerate(leaves(result)):
-            number = self.number(leaf)
-            parameters.append(f"ptr %r{k}")
-            self.write(f"store {TYPES[number.kind]} {number.text}, ptr %r{k}")
-        self._define(name, parameters, "internal")
-        self._allocated, self._lines, self._open = outside
-        return result
+def _least(x: Number) -> int | None:
+    return 0 if x.kind == "truth" else x.least
 
 
-def _least(operation: type[ast.operator], x: Number, y: Number, given: Any) -> int | None:
+def _least_of(operation: type[ast.operator], x: Number, y: Number, given: Any) -> int | None:
     """Return a lower bound of the result of an operation on integers, or None."""
     if operation is ast.Sub:
-        known = isinstance(given, int) and x.least is not None
-        return x.least - given if known and x.least is not None else None
+        return x.least - given if isinstance(given, int) and x.least is not None else None
     if operation is ast.BitAnd and (x.natural or y.natural):
         return 0
     if x.least is None or y.least is None:
@@ -1083,22 +987,39 @@ def _integer_text(value: int) -> str:
     return str(value - 2**64 if value >= 2**63 else value)
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+_AS_NUMBER = {"truth": "integer", "truths": "floats"}
+_CONVERSIONS = {
+    ("integer", "float"): "sitofp i64 {} to double",
+    ("unsigned", "float"): "uitofp i64 {} to double",
+    ("truth", "float"): "uitofp i1 {} to double",
+    ("truth", "integer"): "zext i1 {} to i64",
+    ("truth", "unsigned"): "zext i1 {} to i64",
+    # The saturating intrinsics are defined for all floats, unlike fptosi and fptoui.
+    ("float", "integer"): "call i64 @llvm.fptosi.sat.i64.f64(double {})",
+    ("float", "unsigned"): "call i64 @llvm.fptoui.sat.i64.f64(double {})",
+    ("float", "truth"): "fcmp une double {}, 0.0",
+    ("integer", "truth"): "icmp ne i64 {}, 0",
+    ("unsigned", "truth"): "icmp ne i64 {}, 0",
+    ("truths", "floats"): f"uitofp {TYPES['truths']} {{}} to {TYPES['floats']}",
+    ("floats", "truths"): f"fcmp une {TYPES['floats']} {{}}, zeroinitializer",
 }
+"""LLVM's operation from one kind to another."""
+_OPERATORS: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], str]] = {
+    ast.Add: (operator.add, "add"),
+    ast.Sub: (operator.sub, "sub"),
+    ast.Mult: (operator.mul, "mul"),
+    ast.Div: (operator.truediv, "div"),
+    ast.FloorDiv: (operator.floordiv, ""),
+    ast.Mod: (operator.mod, ""),
+    ast.Pow: (operator.pow, ""),
+    ast.LShift: (operator.lshift, "shl"),
+    ast.RShift: (operator.rshift, "ashr"),
+    ast.BitAnd: (operator.and_, "and"),
+    ast.BitOr: (operator.or_, "or"),
+    ast.BitXor: (operator.xor, "xor"),
+}
+"""Each operation in Python and in LLVM."""
 _ZERO = Number("0", "integer")
-_BITWISE: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -1111,12 +1032,4 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
-}
-_CONDITIONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
 }

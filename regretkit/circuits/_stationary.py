@@ -12,7 +12,6 @@ adds no rounding. The engine compiles the same functions.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit._compiler import separate
 from regretkit._machine_code import ran
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, floats, format_array
@@ -120,7 +119,6 @@ def set_stationary_distributions(
         begin, first = begin + size * size, first + size
 
 
-@separate  # compiled once for all calls
 def set_stationary(
     size: int,
     at: tuple[int, int],

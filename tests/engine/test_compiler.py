@@ -16,7 +16,6 @@ from regretkit._compiler import (
     ObjectCode,
     object_code,
     prefetch,
-    separate,
     translate,
 )
 from regretkit._machine_code import MachineCode
@@ -46,7 +45,7 @@ def _own_folder(tmp_path, monkeypatch):
 
 def made(text, **names):
     """Return the last function of a text, which has no file."""
-    names = {"np": np, "math": math, "Pair": Pair, "separate": separate, **names}
+    names = {"np": np, "math": math, "Pair": Pair, **names}
     text = textwrap.dedent(text)
     exec(text, names)
     functions = [value for value in names.values() if isinstance(value, FunctionType)]
@@ -512,7 +511,6 @@ PROGRAMS = {
                 found = (found + 0.5) * k
             return found
 
-        @separate
         def product(over, x):
             found = 0
             for k in over:
@@ -529,8 +527,7 @@ PROGRAMS = {
                 out[2] += last
             out[3] = last
         """,
-    "separate": """
-        @separate
+    "several results": """
         def power(x, k, rows):
             if k == 0:
                 return 1, x
@@ -539,11 +536,9 @@ PROGRAMS = {
                 result = result * x
             return result, rows[0] + rows[-1]
 
-        @separate
         def note(out, value):
             out[8] += value
 
-        @separate
         def nothing():
             pass
 

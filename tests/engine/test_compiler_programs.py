@@ -58,7 +58,7 @@ def helper_i(a, b, n):
             return a * 3 - k
         a += n[k]
     return a ^ b
-{decorator}
+
 def helper_f(a, k, row):
     total = 0
     for value in row:
@@ -100,8 +100,7 @@ def written(generator, name, level=0, depth=0):
 def assert_random_program(seed):
     generator, numbers = random.Random(seed), np.random.default_rng(seed)
     body = "\n".join(written(generator, "statement") for _ in range(generator.randrange(3, 6)))
-    decorator = "@separate" if seed % 2 else ""
-    text = PROGRAM.format(body=textwrap.indent(body, "    "), decorator=decorator)
+    text = PROGRAM.format(body=textwrap.indent(body, "    "))
     n, x = numbers.choice([*INTS, 3, 4, -5], 7), numbers.choice([*FLOATS, 1.5, -2.25], 8)
     g = numbers.normal(size=(3, 5))
     try:
