@@ -254,7 +254,7 @@ def parameters_for(players: Sequence[PlayerState], turns: Indices) -> list[Vecto
     Constant parameters have a single row.
     """
     rules = [rule for player in players for rule in player.rules]
-    if not any(callable(rule.kernel.parameters) for rule in rules):
+    if all(rule.kernel.parameters.constants is not None for rule in rules):
         turns = np.full((1, 1), -1)
     return [
         rule.parameters((turns == player.player).any(axis=1))

@@ -259,8 +259,8 @@ class RulesExecutor(Executor):
     def _parameters(self, turns: Indices) -> Vector:
         """Return the rule's parameters, by iteration and player."""
         kernel, updates = self._kernel, self._run.updates
-        if not callable(kernel.parameters):
-            return np.tile(np.array(kernel.parameters, np.float64), (1, len(updates), 1))
+        if (constants := kernel.parameters.constants) is not None:
+            return np.tile(np.array(constants, np.float64), (1, len(updates), 1))
         learned = [
             done + np.cumsum((turns == player).any(axis=1)) for player, done in enumerate(updates)
         ]
@@ -304,8 +304,7 @@ def _common_kernel(points: list[PointRule]) -> Kernel:
 def _made_of(kernel: Any) -> list[object]:
     """Return a key that is equal for kernels with the same code and arrays."""
     code = [getattr(part, "source", part) for part in (kernel.propose, kernel.learn)]
-    numbers = None if callable(kernel.parameters) else tuple(kernel.parameters)
-    return [*code, kernel.learned, kernel.layout, numbers]
+    return [*code, kernel.learned, kernel.layout, kernel.parameters.constants]
 
 
 def _initial(points: list[PointRule]) -> Vector:

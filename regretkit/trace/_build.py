@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain, count
+from itertools import accumulate, chain, count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,10 +31,10 @@ from regretkit.trace._graph import (
     reduction,
     repeat,
 )
-from regretkit.trace._kernel import BlockFunction, Kernel, KernelTraits
+from regretkit.trace._kernel import BlockFunction, Kernel, KernelTraits, Schedule
 from regretkit.trace._rule import RuleGraph
 from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE, is_played
-from regretkit.trace._traits import Schedule, traits_of
+from regretkit.trace._traits import traits_of
 
 _FARTHEST = constant(-1.0)
 
@@ -171,16 +171,12 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     }
     code, workspace = _code(functions, inputs, arrays, len(slots), traits)
     propose, learn = _functions(code)
-    nodes = tuple(slots)
-    parameters: Any = Schedule(nodes, graph.numbers)
-    if all(node.is_constant for node in nodes) and not graph.numbers:
-        parameters = tuple(float(node.detail) for node in nodes)
     return Kernel(
         propose=propose,
         learn=learn,
         state=tuple(names[Per.ACTION]),
         block_state=tuple(names[Per.BLOCK]),
-        parameters=parameters,
+        parameters=Schedule(tuple(slots), graph.numbers),
         traits=traits,
         workspace=workspace,
         constants=tuple(node.detail for node in arrays if node.per is Per.ACTION),
@@ -320,34 +316,27 @@ class KernelSet(NamedTuple):
     """Each kernel's first array."""
     code: tuple[int, ...]
     """Each kernel's number of functions; kernels may share it."""
-
-    @property
-    def dispatches(self) -> bool:
-        """Whether the last two arrays hold each block's functions and offset of parameters."""
-        return len(self.by_action) > 0 and self.propose.__name__ == "propose_any"
+    dispatches: bool
+    """Whether the last two arrays hold each block's functions and offset of parameters."""
 
 
 def combine(kernels: Sequence[Kernel], single: bool) -> KernelSet:
     """Combine kernels; with ``single``, each player has only one."""
-    codes: dict[tuple[object, ...], int] = {}
-    begins: list[int] = []
-    by_action: list[bool] = []
-    signature: list[tuple[float, BlockFunction, BlockFunction, tuple[int, ...]]] = []
-    for kernel in kernels:
-        key = kernel.propose, kernel.learn, len(kernel.state), kernel.layout
-        if key not in codes:
-            begins.append(len(by_action))
-            by_action += kernel.layout
-            rows = (*range(begins[-1], len(by_action)),)
-            signature.append((float(len(codes)), kernel.propose, kernel.learn, rows))
-            codes[key] = len(codes)
-    numbers = [codes[k.propose, k.learn, len(k.state), k.layout] for k in kernels]
-    begin = tuple(begins[number] for number in numbers)
+    keys = [(kernel.propose, kernel.learn, kernel.layout) for kernel in kernels]
+    codes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    ends = [0, *accumulate(len(layout) for *_, layout in codes)]
+    by_action = tuple(chain.from_iterable(layout for *_, layout in codes))
+    numbers = tuple(codes[key] for key in keys)
+    begin = tuple(ends[number] for number in numbers)
     if single and len(codes) == 1:
-        first = kernels[0]
-        return KernelSet(first.propose, first.learn, tuple(by_action), begin, tuple(numbers))
-    propose, learn = _dispatching(tuple(signature), len(by_action))
-    return KernelSet(propose, learn, (*by_action, False, False), begin, tuple(numbers))
+        return KernelSet(*keys[0][:2], by_action, begin, numbers, False)
+    spans = (tuple(range(*pair)) for pair in pairwise(ends))
+    signature = tuple(
+        (float(number), propose, learn, rows)
+        for ((propose, learn, _), number), rows in zip(codes.items(), spans, strict=True)
+    )
+    functions = _dispatching(signature, len(by_action))
+    return KernelSet(*functions, (*by_action, False, False), begin, numbers, True)
 
 
 @cache

@@ -1,10 +1,9 @@
 """Find, cache and describe the kernel of a rule."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import attrs
-import numpy as np
 from attrs import define
 
 from regretkit._state import is_ours
@@ -16,7 +15,6 @@ from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
 from regretkit.trace._rule import declared, held_at, held_by, is_plain, owners, trace_rule
 from regretkit.trace._symbols import UntraceableError
-from regretkit.trace._traits import Schedule
 
 _MOST = 256
 """Maximum size of ``_SHARED``."""
@@ -89,46 +87,40 @@ def kernel_or_none(rule: Any) -> Kernel | None:
 def _found(rule: Any, exact: bool) -> _Found:
     learned = {*declared(rule)}
     held = held_by(dict(owners(rule)), learned)
-    own: Hashable = exact, frozenset(held.items())
-    alike: Hashable = exact, _kind_of(rule.domain, held)
-    # A kernel that calls methods of its rule cannot be shared.
-    parts = [part for _, part in owners(rule)]
-    shared = all(is_ours(part) and not part._number_functions for part in parts)
-    shared = shared and all(map(is_plain, held.values()))
-    key = next((key for key in (own, alike) if key in _SHARED), None) if shared else None
-    kernel = _traced(rule, exact) if key is None else _SHARED[key]
-    if shared and key is None:
-        if len(_SHARED) >= _MOST:
-            _SHARED.clear()
-        fixed = isinstance(kernel, str) or kernel.constants or kernel.block_constants
-        _SHARED[own if fixed else alike] = kernel
+    key = exact, _shared_key(rule, held)
+    kernel = _SHARED.get(key)
+    if kernel is None:
+        try:
+            kernel = build_kernel(trace_rule(rule), exact=exact)
+        except UntraceableError as error:
+            kernel = str(error)
+        fixed = isinstance(kernel, Kernel) and (*kernel.constants, *kernel.block_constants)
+        if key[1] is not None and not fixed:
+            if len(_SHARED) >= _MOST:
+                _SHARED.clear()
+            _SHARED[key] = kernel
     if isinstance(kernel, Kernel):
         learned |= {*kernel.learned, *kernel.numbers}
     held = {path: value for path, value in held.items() if path not in learned}
     return _Found(kernel, held, learned)
 
 
-def _kind_of(domain: Any, held: Mapping[str, tuple[object, ...]]) -> Hashable:
-    """Return all values on which a trace depends.
+def _shared_key(rule: Any, held: Mapping[str, tuple[object, ...]]) -> Hashable:
+    """Return all values on which the trace of a rule depends; None if rules cannot share it.
 
-    Without constant arrays, a trace depends on the simplices in two respects only. With one block,
-    arrays by block have the shape of numbers. With one action per block, both kinds of arrays have
-    the same shape.
+    Without arrays, a trace depends on the simplices in two respects only. With one block, arrays by
+    block have the shape of numbers. With one action per block, both kinds of arrays have the same
+    shape.
     """
-    arrays = any(isinstance(item, np.dtype) for contents in held.values() for item in contents)
-    if arrays or not isinstance(domain, Simplices):
+    # A kernel that calls methods of its rule cannot be shared.
+    ours = all(is_ours(part) and not part._number_functions for _, part in owners(rule))
+    if not (ours and all(map(is_plain, held.values()))):
+        return None
+    domain = rule.domain
+    if not isinstance(domain, Simplices):
         return frozenset(held.items())
     few = domain.blocks < 2, domain.dimension == domain.blocks
-    same = {path: contents for path, contents in held.items() if contents != (domain,)}
-    return few, frozenset(same.items())
-
-
-def _traced(rule: Any, exact: bool) -> Kernel | str:
-    """Return the kernel of a rule, or the text of the error."""
-    try:
-        return build_kernel(trace_rule(rule), exact=exact)
-    except UntraceableError as error:
-        return str(error)
+    return few, frozenset(item for item in held.items() if item[1] != (domain,))
 
 
 def upcoming_parameters(
@@ -150,10 +142,8 @@ def upcoming_parameters(
     array([[0.5       , 0.        ],
            [0.66666667, 0.        ]])
     """
-    if isinstance(kernel.parameters, Schedule):
-        numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
-        return kernel.parameters.following(numbers, rule.iteration, count)
-    return np.tile(np.array(kernel.parameters, np.float64), (count + 1, 1)), {}
+    numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
+    return kernel.parameters.following(numbers, rule.iteration, count)
 
 
 _SHOWN = 1, 2, 10
@@ -196,32 +186,28 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
     if not hasattr(rule, "next_strategy"):
         raise TypeError(f"rule must be a minimizer, got {quote(rule)}")
     kernel = find_kernel(rule, exact=exact)
-    graph, sections = trace_rule(rule), {"state": _state(kernel)}
-    sections["_propose"] = as_text({"strategy": graph.strategy})
-    sections["_learn"] = as_text(graph.learned)
+    graph = trace_rule(rule)
     traits = attrs.asdict(kernel.traits).items()
-    sections["traits"] = "\n".join(f"{name}: {value}" for name, value in traits)
-    sections["parameters"] = "\n".join(_parameters(rule, kernel))
-    sections["code"] = kernel.source
+    sections = {
+        "state": "\n".join(
+            f"b{k} = {name}, per block" if k >= len(kernel.state) else f"s{k} = {name}, per action"
+            for k, name in enumerate(kernel.learned)
+        ),
+        "_propose": as_text({"strategy": graph.strategy}),
+        "_learn": as_text(graph.learned),
+        "traits": "\n".join(f"{name}: {value}" for name, value in traits),
+        "parameters": _parameters(rule, kernel),
+        "code": kernel.source,
+    }
     parts = [f"{title}:\n{text or 'none'}" for title, text in sections.items()]
     return "\n\n".join([repr(rule), *parts])
 
 
-def _state(kernel: Kernel) -> str:
-    by_block = set(kernel.block_state)
-    lines = [
-        f"b{k} = {name}, per block" if name in by_block else f"s{k} = {name}, per action"
-        for k, name in enumerate(kernel.learned)
-    ]
-    return "\n".join(lines)
-
-
-def _parameters(rule: Any, kernel: Kernel) -> Iterator[str]:
-    if not callable(kernel.parameters):
-        yield from (f"p{k} = {number!r}" for k, number in enumerate(kernel.parameters))
-        return
+def _parameters(rule: Any, kernel: Kernel) -> str:
+    constants = kernel.parameters.constants
+    if constants is not None:
+        return "\n".join(f"p{k} = {number!r}" for k, number in enumerate(constants))
     rows, _ = upcoming_parameters(rule, kernel, max(_SHOWN))
     iterations = ", ".join(str(rule.iteration + k) for k in _SHOWN)
-    for k, numbers in enumerate(rows[list(_SHOWN)].T):
-        shown = ", ".join(f"{number:.6g}" for number in numbers)
-        yield f"p{k} = {shown} in iterations {iterations}"
+    shown = [", ".join(f"{number:.6g}" for number in row) for row in rows[list(_SHOWN)].T]
+    return "\n".join(f"p{k} = {x} in iterations {iterations}" for k, x in enumerate(shown))

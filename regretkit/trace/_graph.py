@@ -328,6 +328,16 @@ def again(node: Node, args: tuple[Node, ...]) -> Node:
 # Numbers of the rule
 
 
+def number_before(path: str) -> Node:
+    """Return the node of a scalar state before an iteration."""
+    return make("input", per=Per.RULE, detail=f"{path} before")
+
+
+def number_after(path: str) -> Node:
+    """Return the node of a scalar state after an iteration."""
+    return make("input", per=Per.RULE, detail=f"{path} after")
+
+
 def values_at(
     nodes: Sequence[Node],
     iterations: NDArray[np.float64],

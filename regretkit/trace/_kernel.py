@@ -1,11 +1,15 @@
 """Kernels: the compiled form of rules, as loops over one block."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
+import numpy as np
 from attrs import field, frozen
 
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
+from regretkit.trace._graph import Node, nodes_of, number_after, number_before, values_at
 
 BlockFunction: TypeAlias = Callable[..., Any]
 """A function that loops over the actions of one block and writes to its array arguments."""
@@ -36,6 +40,71 @@ class KernelTraits:
     ignores_singleton_blocks: bool = False
 
 
+@lru_cache(maxsize=8)
+def _rows(nodes: tuple[Node, ...], passed: int, count: int) -> Vector:
+    iterations = np.arange(passed, passed + count + 1, dtype=np.float64)
+    return read_only(np.ascontiguousarray(values_at(nodes, iterations).T))
+
+
+@frozen
+class Schedule:
+    """The parameters of a kernel: numbers that depend on the iteration and on scalar state.
+
+    Attributes
+    ----------
+    nodes
+        The node of each parameter.
+    updates
+        The node of each scalar state after an update, by path.
+    """
+
+    nodes: tuple[Node, ...]
+    updates: Mapping[str, Node] = field(eq=lambda updates: tuple(updates.items()))
+
+    @cached_property
+    def constants(self) -> tuple[float, ...] | None:
+        """The parameters if no iteration changes them, otherwise None."""
+        fixed = all(node.is_constant for node in self.nodes) and not self.updates
+        return tuple(float(node.detail) for node in self.nodes) if fixed else None
+
+    @cached_property
+    def _calls(self) -> bool:
+        """Whether any parameter calls a function of the rule's author."""
+        return any(node.op == "call" for node in nodes_of(self.nodes))
+
+    def following(
+        self, numbers: Mapping[str, float], passed: int, count: int
+    ) -> tuple[Vector, Mapping[str, float]]:
+        """Return the parameters after ``passed`` iterations and after each of ``count`` more.
+
+        ``numbers`` is the scalar state after ``passed`` iterations. The result has the parameters,
+        shape ``(count + 1, parameters)``, and the scalar state at the end.
+        """
+        if not self.updates and not self._calls:
+            return _rows(self.nodes, passed, count), {}  # cached for all players with this rule
+        iterations = np.arange(passed, passed + count + 1, dtype=np.float64)
+        learned = np.empty((len(self.updates), count + 2))
+        learned[:, 1] = learned[:, 0] = [numbers[path] for path in self.updates]
+        before = dict(zip(map(number_before, self.updates), learned, strict=True))
+        waiting = dict[Node, Vector]()  # all but counters
+        for (known, row), node in zip(before.items(), self.updates.values(), strict=True):
+            counts = node.op == "add" and node.args[0] is known and node.args[1].is_constant
+            if counts or node is known:
+                row[2:] = node.args[1].detail if counts else 0.0
+                row[1:] = np.cumsum(row[1:])
+            else:
+                waiting[node] = row
+        for t in range(1, count + 1) if waiting else ():
+            state = {node: row[t : t + 1] for node, row in before.items()}
+            values = values_at([*waiting], iterations[t : t + 1], state)
+            for row, value in zip(waiting.values(), values, strict=True):
+                row[t + 1] = value[0]
+        state = {node: row[:-1] for node, row in before.items()}
+        state |= {number_after(p): row[1:] for p, row in zip(self.updates, learned, strict=True)}
+        rows = np.ascontiguousarray(values_at(self.nodes, iterations, state).T)
+        return rows, dict(zip(self.updates, learned[:, -1].tolist(), strict=True))
+
+
 @frozen(kw_only=True)
 class Kernel:
     """A rule as two functions of one block.
@@ -58,8 +127,7 @@ class Kernel:
     block_state
         Names of the rule's arrays by block, the next arrays of ``state``.
     parameters
-        The floats of the argument ``parameters``, or a function that returns them for iteration t,
-        with t = 0 before the first iteration. Their number is constant.
+        The numbers of the argument ``parameters`` in each iteration.
     traits
         Properties that allow an engine to skip work.
     workspace
@@ -79,7 +147,7 @@ class Kernel:
     learn: BlockFunction
     state: tuple[str, ...]
     block_state: tuple[str, ...]
-    parameters: Sequence[float] | Callable[[int], Sequence[float]]
+    parameters: Schedule
     traits: KernelTraits
     workspace: int
     constants: Sequence[Vector] = field(eq=False)
@@ -116,8 +184,12 @@ class Kernel:
     @property
     def numbers(self) -> tuple[str, ...]:
         """Paths of the scalar state on which parameters depend."""
-        return tuple(getattr(self.parameters, "updates", ()))
+        return tuple(self.parameters.updates)
 
     def parameters_at(self, iteration: int) -> Sequence[float]:
-        """Return the parameters of an iteration."""
-        return self.parameters(iteration) if callable(self.parameters) else self.parameters
+        """Return the parameters of an iteration, for a rule without scalar state."""
+        constants = self.parameters.constants
+        if constants is not None:
+            return constants
+        rows, _ = self.parameters.following({}, iteration - 1, 1)
+        return tuple(rows[1].tolist())

@@ -32,6 +32,8 @@ from regretkit.trace._graph import (
     elementwise,
     make,
     nodes_of,
+    number_after,
+    number_before,
 )
 from regretkit.trace._symbolic_functions import (
     STRATEGY,
@@ -87,16 +89,6 @@ class RuleGraph:
     def inputs(self) -> dict[str, Node]:
         """The input node of each array."""
         return {path: make("input", per=per, detail=path) for path, per in self.per.items()}
-
-
-def number_before(path: str) -> Node:
-    """Return the node of a scalar state before an iteration."""
-    return make("input", per=Per.RULE, detail=f"{path} before")
-
-
-def number_after(path: str) -> Node:
-    """Return the node of a scalar state after an iteration."""
-    return make("input", per=Per.RULE, detail=f"{path} after")
 
 
 # Attributes of a rule, by path
@@ -253,11 +245,11 @@ def _is_fixed(value: object) -> bool:
 
 
 def is_plain(contents: Iterable[object]) -> bool:
-    """Return whether a value holds no function and no object of another library."""
+    """Return whether a value holds no array, no function and no object of another library."""
     known = {"regretkit", "numpy", "builtins"}
     kinds = [item for item in contents if isinstance(item, type)]
     of_others = any(kind.__module__.partition(".")[0] not in known for kind in kinds)
-    return not of_others and not any(isinstance(item, _CODE) for item in contents)
+    return not of_others and not any(isinstance(item, (np.dtype, *_CODE)) for item in contents)
 
 
 # Tracing
