@@ -20,9 +20,9 @@ from regretkit.games.tree._build import mixed
 from regretkit.games.tree._history import CHANCE, LONGEST, TERMINAL
 from regretkit.games.tree._rules import Batch, Rules
 from regretkit.trace import UntraceableError
-from regretkit.trace._cell_arrays import Cells, tracing
 from regretkit.trace._cells import (
     Cell,
+    Cells,
     Recorded,
     all_ways,
     cast,
@@ -31,6 +31,7 @@ from regretkit.trace._cells import (
     computed_from,
     given,
     is_input,
+    tracing,
 )
 
 _SIGNATURES = {

@@ -33,7 +33,7 @@ from regretkit.trace._graph import (
 )
 from regretkit.trace._kernel import BlockFunction, Kernel, KernelTraits, Schedule
 from regretkit.trace._rule import RuleGraph
-from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE, is_played
+from regretkit.trace._symbols import STRATEGY, UTILITY, VALUE, is_played
 from regretkit.trace._traits import traits_of
 
 _FARTHEST = constant(-1.0)

@@ -35,24 +35,22 @@ from regretkit.trace._graph import (
     number_after,
     number_before,
 )
-from regretkit.trace._symbolic_functions import (
-    STRATEGY,
-    UTILITY,
-    SymbolicSimplices,
-    Unknown,
-    places_of_functions,
-    symbolic_functions,
-)
 from regretkit.trace._symbols import (
     KIND,
     RAISED,
+    STRATEGY,
+    UTILITY,
     DivisorError,
     DomainError,
     HeldArray,
     Symbol,
+    SymbolicSimplices,
     Trace,
+    Unknown,
     UntraceableError,
     WrittenError,
+    places_of_functions,
+    symbolic_functions,
 )
 
 _TRACE = Path(__file__).parent

@@ -1,16 +1,21 @@
 """Symbolic arrays: a rule's NumPy code on them records its graph."""
 
+import contextlib
+import functools
 import math
 import threading
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from regretkit._util._errors import MIXES
 from regretkit._util._validate import quote
+from regretkit.sets import Simplices
+from regretkit.sets._simplices import BISECTIONS
 from regretkit.trace._graph import (
     ELEMENTWISE,
     ITERATION,
@@ -80,6 +85,8 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {
     ),
 }
 """Ufuncs composed of others."""
+_OPTIONS = {"out", "where", "dtype", "casting"}
+"""Supported options of ufuncs."""
 _BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
 _OF_BOOLEANS = {
     **dict.fromkeys(("add", "maximum", "fmax"), "logical_or"),
@@ -354,18 +361,17 @@ class Symbol(NDArrayOperatorsMixin):
         branches = "the code branches on values of an array (if, while, and, or, min, max, assert)"
         raise UntraceableError(f"{branches}; use np.where")
 
-    def __float__(self) -> float:
+    def _value(self, hint: str) -> Any:
         if self.node.is_constant:
-            return float(self.node.detail)
-        raise UntraceableError(
-            "float(), or a function outside NumPy, needs a value; use NumPy's functions, or those "
-            "of math on the iteration"
-        )
+            return self.node.detail
+        raise UntraceableError(hint)
+
+    def __float__(self) -> float:
+        text = "float(), or a function outside NumPy, needs a value; use NumPy's functions"
+        return float(self._value(f"{text}, or those of math on the iteration"))
 
     def __int__(self) -> int:
-        if self.node.is_constant:
-            return int(self.node.detail)
-        raise UntraceableError("int() needs a value; use np.floor")
+        return int(self._value("int() needs a value; use np.floor"))
 
     __str__ = refusing("a text (str, print, an f-string) needs a value; leave it out")
     __index__ = refusing(
@@ -378,11 +384,10 @@ class Symbol(NDArrayOperatorsMixin):
         "functions and the operations of self.simplices"
     )
 
-    def __hash__(self) -> int:
-        raise UntraceableError(
-            "a set, a dict or functools.lru_cache needs a value; use a tuple, as in "
-            "self.iteration in (3, 4), np.where, or the function without a cache"
-        )
+    __hash__ = refusing(
+        "a set, a dict or functools.lru_cache needs a value; use a tuple, as in "
+        "self.iteration in (3, 4), np.where, or the function without a cache"
+    )
 
     # As an operand
 
@@ -391,44 +396,29 @@ class Symbol(NDArrayOperatorsMixin):
             return self._new(reduction(_REDUCED[ufunc], self.node))
         if ufunc in _COMPOSED and method == "__call__" and not options:
             return _COMPOSED[ufunc](*inputs)
-        name = UFUNCS.get(ufunc)
-        unknown = options.keys() - {"out", "where", "dtype", "casting"}
-        if name is None or method != "__call__" or unknown:
+        if ufunc not in UFUNCS or method != "__call__" or options.keys() - _OPTIONS:
             called = f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
             raise UntraceableError(called + _mixing(ufunc.__name__, _UNKNOWN))
         target, where = options.pop("out", (None,))[0], options.pop("where", True)
         _check_dtype(options.get("dtype"))
-        mask = _common_mask(inputs)
-        nodes = [self.trace.node(value) for value in inputs]
-        check_shapes(nodes)
         _check_made(target)
-        if not all(node.boolean for node in nodes) and ufunc in _BITWISE:
-            raise UntraceableError(
-                f"np.{ufunc.__name__} works on the bits of numbers; use % 2 and //, or compare"
-            )
-        if all(node.boolean for node in nodes) and options.get("dtype") is None:
-            name = _of_booleans(name)
-        if name in _QUOTIENTS and all(node.per is Per.RULE for node in nodes):
-            self.trace.raise_if(elementwise("equal", nodes[1], ZERO), DivisorError())
-        node = elementwise(name, *nodes)
+        result = apply(ufunc, *inputs, as_numbers=options.get("dtype") is not None)
         if where is not True:
             if target is None:
                 raise UntraceableError("where= without out= leaves entries undefined; use np.where")
-            node = elementwise("where", self.trace.node(where), node, target.node)
-        if target is None:
-            return Symbol(self.trace, node, mask=mask)
-        if target.node.per is Per.RULE:  # a number, which is never changed in place
-            return Symbol(self.trace, node)
+            result.node = elementwise("where", self.trace.node(where), result.node, target.node)
+        if target is None or target.node.per is Per.RULE:  # a number is never changed in place
+            return result
         if not target._writeable:
             raise ValueError("output array is read-only")
-        target._set(node)
+        target._set(result.node)
         return target
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> Any:
-        if function in FUNCTIONS:
-            return FUNCTIONS[function](*args, **options)
+        if function in _FUNCTIONS:
+            return _FUNCTIONS[function](*args, **options)
         raise UntraceableError(f"np.{function.__name__}{_mixing(function.__name__, _UNKNOWN)}")
 
     def __getattr__(self, name: str) -> Any:
@@ -437,11 +427,24 @@ class Symbol(NDArrayOperatorsMixin):
         return partial(refusing(f".{name}(){_mixing(name)}"), self)
 
 
-def _of_booleans(name: str) -> str:
-    if name in MATH:
-        text = f"np.{name} of booleans has numbers of 8 or 16 bits; use x.astype(float)"
-        raise UntraceableError(text)
-    return _OF_BOOLEANS.get(name, name)
+def apply(function: Any, *values: Any, as_numbers: bool = False) -> Symbol:
+    """Return the result of an elementwise function of NumPy, or of one of its names."""
+    name = UFUNCS.get(function, function)
+    trace = next(value.trace for value in values if isinstance(value, Symbol))
+    mask, nodes = _common_mask(values), [trace.node(value) for value in values]
+    check_shapes(nodes)
+    if function in _BITWISE and not all(node.boolean for node in nodes):
+        raise UntraceableError(
+            f"np.{function.__name__} works on the bits of numbers; use % 2 and //, or compare"
+        )
+    if name != "where" and not as_numbers and all(node.boolean for node in nodes):
+        if name in MATH:
+            text = f"np.{name} of booleans has numbers of 8 or 16 bits; use x.astype(float)"
+            raise UntraceableError(text)
+        name = _OF_BOOLEANS.get(name, name)
+    if name in _QUOTIENTS and all(node.per is Per.RULE for node in nodes):
+        trace.raise_if(elementwise("equal", nodes[1], ZERO), DivisorError())
+    return Symbol(trace, elementwise(name, *nodes), mask=mask)
 
 
 def _check_made(target: Any) -> None:
@@ -498,55 +501,27 @@ def _check_dtype(dtype: Any) -> None:
 
 # Functions of NumPy other than ufuncs
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
-
-def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        FUNCTIONS.update(dict.fromkeys(functions, implementation))
-        return implementation
-
-    return register
-
-
-def _trace_of(*values: Any) -> Trace:
-    return next(value.trace for value in values if isinstance(value, Symbol))
-
-
-def apply(name: str, *values: Any) -> Any:
-    trace, mask = _trace_of(*values), _common_mask(values)
-    nodes = [trace.node(value) for value in values]
-    check_shapes(nodes)
-    return Symbol(trace, elementwise(name, *nodes), mask=mask)
-
-
-@_implements(np.where)
 def _where(condition: Any, *chosen: Any) -> Any:
     if not chosen:
         raise UntraceableError("np.where(mask) picks single entries; give it two values")
     return apply("where", condition, *chosen)
 
 
-@_implements(np.clip)
 def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
-    clipped: Any = values
     low, high = options.pop("min", a_min), options.pop("max", a_max)
-    for ufunc, bound in ((np.maximum, low), (np.minimum, high)):
-        if bound is not None:
-            clipped = ufunc(clipped, bound)
+    clipped = values if low is None else np.maximum(values, low)
+    clipped = clipped if high is None else np.minimum(clipped, high)
     if (out := options.pop("out", None)) is not None:
         _copyto(out, clipped)
         return out
     return clipped
 
 
-@_implements(np.round)
 def _round(values: Any, decimals: int = 0) -> Any:
-    unit = 10.0**decimals
-    return np.rint(values * unit) / unit
+    return np.rint(values * 10.0**decimals) / 10.0**decimals
 
 
-@_implements(np.full_like)
 def _full_like(like: Symbol, value: Any, dtype: Any = None, **_: Any) -> Any:
     _check_dtype(dtype)
     filled = like.copy()
@@ -554,28 +529,18 @@ def _full_like(like: Symbol, value: Any, dtype: Any = None, **_: Any) -> Any:
     return filled
 
 
-_implements(np.zeros_like, np.empty_like)(partial(_full_like, value=0.0))
-_implements(np.ones_like)(partial(_full_like, value=1.0))
-_implements(np.copy)(lambda values, **_: values.copy())
-_implements(np.shape)(lambda values: values.shape)
-
-
-@_implements(np.copyto)
 def _copyto(target: Symbol, source: Any, where: Any = True) -> None:
     _check_made(target)
     target[...] = source if where is True else apply("where", where, source, target)
 
 
-@_implements(np.nan_to_num)
 def _nan_to_num(values: Symbol, *, nan: float = 0.0, **options: Any) -> Any:
     if options:
         raise UntraceableError("np.nan_to_num supports only nan=; use np.where")
-    known = apply("where", np.isnan(values), nan, values)
     largest = np.finfo(np.float64).max
-    return _clip(known, -largest, largest)
+    return _clip(apply("where", np.isnan(values), nan, values), -largest, largest)
 
 
-@_implements(np.repeat)
 def _repeat(values: Symbol, counts: Any) -> Any:
     if not isinstance(counts, Symbol) or counts.node is not SIZE or values.node.per is Per.ACTION:
         raise UntraceableError(
@@ -584,9 +549,265 @@ def _repeat(values: Symbol, counts: Any) -> Any:
     return Symbol(values.trace, repeat(values.node))
 
 
-@_implements(np.select)
 def _select(conditions: Any, choices: Any, default: Any = 0.0) -> Any:
     chosen = default
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         chosen = _where(condition, choice, chosen)
     return chosen
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.round: _round,
+    np.full_like: _full_like,
+    np.zeros_like: partial(_full_like, value=0.0),
+    np.empty_like: partial(_full_like, value=0.0),
+    np.ones_like: partial(_full_like, value=1.0),
+    np.copy: lambda values, **_: values.copy(),
+    np.shape: lambda values: values.shape,
+    np.copyto: _copyto,
+    np.nan_to_num: _nan_to_num,
+    np.repeat: _repeat,
+    np.select: _select,
+}
+
+
+# Operations by block
+
+UTILITY = make("input", per=Per.ACTION, detail="utility")
+STRATEGY = make("input", per=Per.ACTION, detail="strategy")
+VALUE = make("input", per=Per.BLOCK, detail="value")
+
+
+def is_played(utility: Node, strategy: Node) -> bool:
+    """Return whether an inner product is the value: that of the hook's utility and strategy."""
+    return utility is UTILITY and strategy is STRATEGY
+
+
+class Unknown(NDArrayOperatorsMixin):
+    """A value that is not available while tracing: any use raises an error."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        raise UntraceableError(self._text.format(name))
+
+    def __array_ufunc__(self, ufunc: Any, *_: object, **__: object) -> Any:
+        raise UntraceableError(self._text.format(ufunc.__name__))
+
+    def __bool__(self) -> bool:
+        raise UntraceableError(self._text.format("bool"))
+
+
+def _operation(op: str, per: Per = Per.ACTION) -> Any:
+    """Return a method of ``Simplices`` that makes a node of its arguments by action."""
+
+    def method(self: "SymbolicSimplices", *vectors: Any) -> Symbol:
+        nodes = [as_float(self._node(vector)) for vector in vectors]
+        return self._trace.symbol(make(op, *nodes, per=per))
+
+    return method
+
+
+_ONE_BLOCK = refusing(
+    "self.simplices picks one block, but a rule must treat all blocks equally; write it for whole "
+    "arrays, as in x[mask], with operations of self.simplices"
+)
+
+
+class SymbolicSimplices(Simplices):
+    """Simplices whose operations on symbols make nodes, and whose sizes are a symbol."""
+
+    sum, max, norm = (_operation(op, Per.BLOCK) for op in ("sum", "max", "norm"))
+    normalize, cumulate, project = map(_operation, ("normalize", "cumulate", "project"))
+    add, _regret = _operation("add_cancelling"), _operation("regret")
+    block = select = coordinates = _ONE_BLOCK
+
+    def __init__(self, simplices: Simplices, trace: Trace) -> None:
+        vars(self).update(vars(simplices))
+        self.actual, self._trace = simplices, trace
+        self.sizes: Any = trace.symbol(SIZE, writeable=False)
+
+    def __reduce__(self) -> Any:
+        raise UntraceableError("a rule cannot be copied while it is traced")
+
+    def _node(self, value: Any, per: Per = Per.ACTION) -> Node:
+        node = self._trace.node(value)
+        if node.per is Per.RULE and not isinstance(value, Symbol):
+            return node
+        if node.per is Per.RULE and self.blocks == 1 and per is Per.BLOCK:
+            return fill(node, per)
+        if node.per is not per:
+            raise UntraceableError(f"expected {KIND[per]}, got {KIND[node.per]}")
+        return node
+
+    def dot(self, left: Any, right: Any) -> Any:
+        product = elementwise("multiply", self._node(left), self._node(right))
+        return self._trace.symbol(reduction("sum", product))
+
+    def repeat(self, numbers: Any) -> Any:
+        return self._trace.symbol(repeat(self._node(numbers, Per.BLOCK)))
+
+    def expectation(self, utility: Any, strategy: Any) -> Any:
+        if is_played(self._node(utility), self._node(strategy)):
+            return self._trace.symbol(VALUE)
+        largest = self.max(utility)
+        return largest + self.dot(utility - self.repeat(largest), strategy)
+
+    def regret(self, utility: Any, strategy: Any) -> Any:
+        if is_played(self._node(strategy), self._node(utility)):
+            raise UntraceableError("the first argument of regret(utility, strategy) is the utility")
+        return self._regret(utility, strategy)
+
+    def best_response(self, utility: Any) -> Any:
+        index = reduction("argmax", self._node(utility))
+        value = Unknown(
+            "the value of best_response, a sum over all blocks, is not available in one block"
+        )
+        return value, self._trace.symbol(make("chosen", index, per=Per.ACTION))
+
+    def uniform(self) -> Any:
+        return self._trace.symbol(repeat(elementwise("divide", ONE, SIZE)))
+
+    def softmax(self, vector: Any, rate: Any = 1.0) -> Any:
+        weights = np.exp((vector - self.repeat(self.max(vector))) * rate)
+        return weights / self.repeat(self.sum(weights))
+
+    def newton(self, start: Any, step: Callable[[Any], Any], *, tolerance: float = 1e-9) -> Any:
+        return self._root([start], step, lambda node: node, tolerance)
+
+    def bisect(
+        self, low: Any, high: Any, above: Callable[[Any], Any], *, steps: int = BISECTIONS
+    ) -> Any:
+        return self._root([low, high], above, as_boolean, steps)
+
+    def _root(
+        self,
+        ends: list[Any],
+        function: Callable[[Any], Any],
+        convert: Callable[[Node], Node],
+        detail: float,
+    ) -> Symbol:
+        nodes = [self._node(end, Per.BLOCK) for end in ends]
+        self._trace.roots += 1
+        iterate = make("iterate", per=Per.BLOCK, detail=self._trace.roots)
+        moved = convert(self._node(function(self._trace.symbol(iterate)), Per.BLOCK))
+        return self._trace.symbol(
+            make("root", *nodes, iterate, moved, per=Per.BLOCK, detail=detail)
+        )
+
+    def sort(self, vector: Any) -> Any:
+        node = self._node(vector)
+        rank = make("rank", node, per=Per.ACTION)
+        ordered = make("sorted", node, rank, per=Per.ACTION)
+        return self._trace.symbol(ordered), Order(self._trace, rank)
+
+
+# Functions of math, and functions that make arrays
+
+_UNDEFINED = {
+    **dict.fromkeys(("log", "log2", "log10"), ("less_equal", 0.0)),
+    "log1p": ("less_equal", -1.0),
+    "sqrt": ("less", 0.0),
+}
+"""Comparisons that hold where functions of ``math`` raise a ValueError."""
+
+
+def _scalar_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*values: Any) -> Any:
+        if not any(isinstance(value, Symbol) for value in values):
+            return function(*values)
+        if name in _UNDEFINED and values[0].node.per is Per.RULE:
+            comparison, bound = _UNDEFINED[name]
+            undefined = elementwise(comparison, values[0].node, constant(bound))
+            values[0].trace.raise_if(undefined, DomainError("math domain error"))
+        return apply(name, *values)
+
+    return call
+
+
+def _log(number: Any, *base: Any) -> Any:
+    return _LOG(number) / _LOG(base[0]) if base else _LOG(number)
+
+
+_MATH = {function: name for name, function in MATH.items()} | {"fabs": "absolute"}
+_MATH |= {name: name for name in ("trunc", "floor", "ceil", "isfinite", "isnan", "isinf")}
+_SYMBOLIC = {name: _scalar_function(getattr(math, name), op) for name, op in _MATH.items()}
+_LOG, _SYMBOLIC["log"] = _SYMBOLIC["log"], _log
+_ACTUAL = {id(getattr(math, name)): name for name in _SYMBOLIC}
+_LOCK = threading.RLock()
+_NEW = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like")
+_ACTUAL |= {id(getattr(np, name)): name for name in _NEW}
+_ACTUAL[id(np)] = "numpy"
+
+
+class _NumPy(types.ModuleType):
+    """NumPy with replaced functions that make new arrays.
+
+    NumPy's own namespace keeps the originals, as NumPy's code calls them too.
+    """
+
+    def __init__(self, functions: dict[str, Any]) -> None:
+        super().__init__("numpy")
+        vars(self).update(functions)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+Place: TypeAlias = tuple[dict[str, Any], str, Any]
+"""A namespace, a name in it, and its value."""
+
+
+def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
+    """Return the places of functions of math and of functions that make arrays, under any name."""
+    spaces = [math.__dict__, *namespaces]
+    named = [(space, name, value) for space in spaces for name, value in space.items()]
+    return [place for place in named if id(place[2]) in _ACTUAL]
+
+
+@contextlib.contextmanager
+def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
+    """Replace functions of ``math``, and functions that make arrays, by functions of symbols.
+
+    Calls without symbols, and calls in other threads, behave as before. An ``UntraceableError``
+    that the rule's code caught is raised again.
+    """
+    new = {name: _new(name, trace) for name in _NEW}
+    symbolic = {**_SYMBOLIC, **new, "numpy": _NumPy(new)}
+    with _LOCK:
+        try:
+            for namespace, name, value in places:
+                namespace[name] = symbolic[_ACTUAL[id(value)]]
+            RAISED.last = None
+            yield
+            if RAISED.last is not None:
+                raise RAISED.last
+        finally:
+            for namespace, name, value in places:
+                namespace[name] = value
+
+
+def _new(name: str, trace: Trace) -> Callable[..., Any]:
+    """Return a function that makes new arrays, as symbols if by action or block."""
+    function, thread = getattr(np, name), threading.get_ident()
+
+    @functools.wraps(function)
+    def call(like: Any, *values: Any, **options: Any) -> Any:
+        if threading.get_ident() != thread:
+            return function(like, *values, **options)
+        if name.startswith("full") and any(isinstance(v, Symbol) for v in values):
+            filled = call(like, 0.0, **options)
+            filled[...] = values[0]
+            return filled
+        array = function(like, *values, **options)
+        if type(array) is not np.ndarray or array.dtype not in (np.float64, np.bool_):
+            return array
+        if name.startswith("empty"):
+            array.fill(0)
+        return trace.new(array)
+
+    return call

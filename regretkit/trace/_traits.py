@@ -17,7 +17,7 @@ from regretkit.trace._graph import (
 )
 from regretkit.trace._kernel import KernelTraits
 from regretkit.trace._rule import RuleGraph
-from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE
+from regretkit.trace._symbols import STRATEGY, UTILITY, VALUE
 
 
 def traits_of(graph: RuleGraph) -> KernelTraits:
@@ -71,9 +71,9 @@ def _folded(
     def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
         bare = [*map(_bare, args)]
         found = known.get(node) or fold(node.op, bare)
-        if found is None and (found := _finite(node.op, args, bare, positive)) is ZERO:
+        if found is None and _vanishes(node.op, bare):
             return ZERO if node.per is Per.RULE else fill(ZERO, node.per)
-        return found
+        return found or _simpler(node.op, args, bare, positive)
 
     return rebuild(outputs, replace)
 
@@ -97,18 +97,20 @@ _OF_ZERO = {"sum", "max", "norm", "cumulate", "regret", "divide"}
 """Operations that are zero if their first operand is."""
 
 
-def _finite(op: str, args: tuple[Node, ...], bare: list[Node], positive: set[str]) -> Node | None:
-    """Return an equal node of finite numbers: x - x = 0, 0 x = 0, [x]+ = x if x >= 0."""
-    zeros = [node is ZERO for node in bare]
-    if (op in _OF_ZERO and zeros[0]) or (op == "multiply" and any(zeros)):
-        return ZERO
-    if op == "subtract" and bare[0] is bare[1]:
-        return ZERO
-    if op in ("add", "subtract", "add_cancelling") and zeros[1]:
+def _vanishes(op: str, bare: list[Node]) -> bool:
+    """Return whether an operation on finite numbers is zero: ``x - x``, ``0 x``, ``0 / x``."""
+    if op == "subtract":
+        return bare[0] is bare[1]
+    return (op in _OF_ZERO and bare[0] is ZERO) or (op == "multiply" and ZERO in bare)
+
+
+def _simpler(op: str, args: tuple[Node, ...], bare: list[Node], positive: set[str]) -> Node | None:
+    """Return the operand that is the result for finite numbers, as of ``x + 0``, or None."""
+    if op in ("add", "subtract", "add_cancelling") and bare[1] is ZERO:
         return args[0]
-    if op in ("add", "add_cancelling") and zeros[0]:
+    if op in ("add", "add_cancelling") and bare[0] is ZERO:
         return args[1]
-    if op == "maximum" and any(zeros):
-        other = args[zeros[0]]
+    if op == "maximum" and ZERO in bare:
+        other = args[bare[0] is ZERO]
         return other if other in nonnegative_nodes([other], positive) else None
     return None

@@ -11,7 +11,6 @@ from numpy import zeros as new_zeros
 from trace_steps import SIMPLICES, assert_traced
 
 import regretkit as rk
-from regretkit import minimizers as m
 from regretkit.sets import Simplices
 
 HALF = 0.5
@@ -495,28 +494,3 @@ class Elaborate(Mixin, Arrays):
 )
 def test_methods_properties_parents_and_hyperparameters(given):
     assert_traced(Elaborate(SIMPLICES, **given))
-
-
-class ExponentialWeightsPlus(m.RegretMatchingPlus):
-    def link(self, regrets):
-        return self.simplices.softmax(regrets, 0.5)
-
-
-@pytest.mark.parametrize("optimistic", [False, True])
-@pytest.mark.parametrize(
-    "rule",
-    [
-        m.RegretMatching,
-        m.RegretMatchingPlus,
-        m.LinearRegretMatching,
-        partial(m.DiscountedRegretMatching, alpha=1.5, beta=0.5),
-        partial(m.DiscountedRegretMatching, alpha=math.inf, beta=-math.inf),
-        partial(m.DiscountedRegretMatchingPlus, alpha=2.3),
-        partial(m.Hedge, rate=0.5),
-        m.NormalHedge,
-        ExponentialWeightsPlus,
-    ],
-    ids=str,
-)
-def test_the_regret_matching_family(rule, optimistic):
-    assert_traced(rule(SIMPLICES, optimistic=optimistic))

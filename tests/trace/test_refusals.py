@@ -68,7 +68,8 @@ FINE_IN_NUMPY = [
         "return r + 0.001 * GENERATOR.random()",
         "its result changes from call to call, as with random numbers",
     ),
-    ("return r + 0.0 * np.sort(r)", "np.sort mixes the blocks"),
+    ("return r + 0.0 * np.cumsum(r)", r"use self.simplices.cumulate\(x\)"),
+    ("return r @ np.eye(r.size)", "mixes the blocks"),
     (
         "return r / (1 + np.abs(r).sum())",
         r"\.sum\(\) mixes the blocks; use self.simplices.sum\(x\)",

@@ -28,11 +28,7 @@ SIZES = Simplices([2, 3, 1])
 def traits(rule):
     """Return the traits of a rule as letters."""
     found = find_kernel(rule).traits
-    letters = {
-        "I": found.invariant_to_zero_utility,
-        "S": found.ignores_singleton_blocks,
-    }
-    return "".join(letter for letter, holds in letters.items() if holds)
+    return "I" * found.invariant_to_zero_utility + "S" * found.ignores_singleton_blocks
 
 
 class ExponentialWeights(RegretMatchingPlus):
@@ -65,12 +61,9 @@ def test_traits_of_published_rules(rule, expected, reason):
     assert traits(rule) == expected, reason
 
 
-# Near misses
-
-
 @define(eq=False)
 class Positive(rk.SimplexRule):
-    """Regret matching."""
+    """Regret matching, with a hook."""
 
     regrets: np.ndarray = rk.state()
 
@@ -84,69 +77,43 @@ class Positive(rk.SimplexRule):
         return self.regrets
 
 
-@define(eq=False)
-class StartsAtOne(Positive):
-    """Starts at 1, where there is one action as well."""
-
-    regrets: np.ndarray = rk.state(start=1.0)
+def learn_utilities(self, utility, strategy):
+    self.regrets = self.regrets + utility
 
 
-@define(eq=False)
-class StartsBelow(Positive):
-    """[Q + r]+ that starts below zero, which the first zero utility changes."""
-
-    regrets: np.ndarray = rk.state(start=-1.0)
-
-    def kept(self):
-        return np.maximum(self.regrets, 0.0)
+def propose_by_iteration(self):
+    part = 1.0 / (self.iteration + 1)
+    return part * self.simplices.uniform() + (1.0 - part) * Positive._propose(self)
 
 
-class ByIteration(Positive):
-    """Plays otherwise in every iteration."""
-
-    def _propose(self):
-        part = 1.0 / (self.iteration + 1)
-        return part * self.simplices.uniform() + (1.0 - part) * super()._propose()
+def propose_less(self):
+    part = 1.0 / (1.0 + self.simplices.repeat(self.simplices.sizes))
+    return Positive._propose(self) * (1.0 - part)
 
 
-class Utilities(Positive):
-    """Adds up utilities, also where there is one action."""
-
-    def _learn(self, utility, strategy):
-        self.regrets = self.regrets + utility
+def positive(self):
+    return np.maximum(self.regrets, 0.0)
 
 
-class ActionsMatter(Positive):
-    """Plays less than everything where there is one action."""
-
-    def _propose(self):
-        return super()._propose() * (
-            1.0 - 1.0 / (1.0 + self.simplices.repeat(self.simplices.sizes))
-        )
-
-
-KEPT = [
-    (StartsBelow.kept, "S", "[R]+ + r may be below zero, so that a zero utility changes it"),
-    (lambda self: 0.5 * self.regrets, "S", "R is halved"),
-    (lambda self: self.regrets + 1.0, "", "no utility is needed to change it"),
-]
-
-
-@pytest.mark.parametrize(("kept", "expected", "reason"), KEPT)
-def test_traits_by_what_is_kept_of_regrets(kept, expected, reason):
-    assert traits(type("Mine", (Positive,), {"kept": kept})(SIZES)) == expected, reason
-
-
-NEAR_MISSES = {
-    Positive: "IS",
-    StartsAtOne: "IS",  # 1 + 0 = 1, and it plays its only action
-    StartsBelow: "",
-    ByIteration: "",
-    Utilities: "I",
-    ActionsMatter: "I",
-}
-
-
-@pytest.mark.parametrize("kind", NEAR_MISSES, ids=lambda kind: kind.__name__)
-def test_traits_of_near_misses(kind):
-    assert traits(kind(SIZES)) == NEAR_MISSES[kind]
+@pytest.mark.parametrize(
+    ("expected", "start", "members", "reason"),
+    [
+        ("IS", 0.0, {}, "regret matching"),
+        ("IS", 1.0, {}, "1 + 0 = 1, and it plays its only action"),
+        ("", -1.0, {"kept": positive}, "the first zero utility changes it"),
+        (
+            "S",
+            0.0,
+            {"kept": positive},
+            "[R]+ + r may be negative",
+        ),
+        ("S", 0.0, {"kept": lambda self: 0.5 * self.regrets}, "R is halved"),
+        ("", 0.0, {"kept": lambda self: self.regrets + 1.0}, "R changes without utility"),
+        ("", 0.0, {"_propose": propose_by_iteration}, "the strategy depends on the iteration"),
+        ("I", 0.0, {"_learn": learn_utilities}, "the utility of a single action is added"),
+        ("I", 0.0, {"_propose": propose_less}, "a single action has a probability below 1"),
+    ],
+)
+def test_traits_of_near_misses(expected, start, members, reason):
+    state = {"regrets": rk.state(start=start), "__annotations__": {"regrets": np.ndarray}}
+    assert traits(type("Variant", (Positive,), {**state, **members})(SIZES)) == expected, reason
