@@ -31,17 +31,12 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
         raise TypeError(must_be(name, "a rule's class, or a function of simplices", local))
     made = local(simplices)
     check_kind(made, RegretMinimizer, f"the result of {name}", "RegretMatching(3)")
-    return on_simplices(made, simplices, name)
-
-
-def on_simplices(rule: RegretMinimizer, simplices: Simplices, name: str) -> RegretMinimizer:
-    """Return ``rule`` if it plays on these simplices, else raise a ValueError."""
-    if rule.domain != simplices:
+    if made.domain != simplices:
         raise ValueError(
-            f"{name} must play on {quote(simplices)}, got a minimizer on {quote(rule.domain)}; "
+            f"{name} must play on {quote(simplices)}, got a minimizer on {quote(made.domain)}; "
             "pass PerDecisionPoint(rule) for a rule on one simplex"
         )
-    return rule
+    return made
 
 
 def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:

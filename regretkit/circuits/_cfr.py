@@ -7,11 +7,11 @@ import numpy as np
 from attrs import define, field, frozen, validators
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._state import NOT_STATE, Leaf, StateDict, parts
+from regretkit._state import NOT_STATE, StateDict, parts
 from regretkit._util._arrays import segment_sum
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_kind, must_be, of_kind, quote, whole_numbers
+from regretkit._util._validate import check_kind, of_kind, quote, whole_numbers
 from regretkit.circuits._base import (
     Circuit,
     LocalRule,
@@ -22,7 +22,7 @@ from regretkit.circuits._base import (
 from regretkit.circuits._operations import ConvexHull, MinkowskiSum, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching, SimplexRule
-from regretkit.sets import DecisionDAG, DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices, SimplicesLike, as_simplices
 from regretkit.trace import UntraceableError, find_kernel
 
 
@@ -95,7 +95,7 @@ class CFR(Circuit):
             actions=self.tree.simplices.labels.actions(number),
             strategy=self.rule.next_strategy()[block],
             utilities=None if self._utilities is None else self._utilities[block],
-            state=_learned_at(self.rule, number),
+            state=_state_at(self.rule, number),
         )
 
     @property
@@ -135,26 +135,19 @@ class CFR(Circuit):
         self._utilities = None
 
 
-def _learned_at(rule: RegretMinimizer, number: int) -> StateDict:
-    """Return the state of a rule at one block; for a product, the state of the block's part."""
+def _state_at(rule: RegretMinimizer, number: int) -> StateDict:
+    """Return the state of a local minimizer at one of its decision points."""
     if isinstance(rule, Product):
         for part, blocks in zip(rule.parts, rule._layout.blocks, strict=True):
             if (place := np.flatnonzero(blocks == number)).size:
-                return _learned_at(part, int(place[0]))
-    learned = rule._learned() if isinstance(rule, SimplexRule) else rule.state_dict()
-    return _cut({n: v for n, v in learned.items() if n != "iteration"}, rule.domain, number)
-
-
-def _cut(state: Mapping[str, Leaf | StateDict], domain: StrategySet, number: int) -> StateDict:
-    cut: StateDict = {}
-    for name, value in state.items():
-        cut[name] = _cut(value, domain, number) if isinstance(value, dict) else value
-        if isinstance(value, np.ndarray) and isinstance(domain, Simplices):
-            if value.shape == (domain.dimension,):
-                cut[name] = value[domain.block(number)].copy()
-            elif value.shape == (domain.blocks,):
-                cut[name] = value[number].item()
-    return cut
+                return _state_at(part, int(place[0]))
+    if not isinstance(rule, SimplexRule):
+        return rule.state_dict()
+    state: StateDict = {}
+    for name, array in rule._learned().items():
+        by_action = array.size == rule.dimension
+        state[name] = array[rule.simplices.block(number)].copy() if by_action else array[number]
+    return state
 
 
 @frozen(eq=False)
@@ -178,7 +171,7 @@ class DecisionPoint:
     utilities: Vector | None
     """The last counterfactual utilities; None before the first, and after a restored state."""
     state: StateDict
-    """The local minimizer's state at the decision point."""
+    """The rule's arrays at the decision point; of a circuit, the state of all that it plays."""
 
 
 def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
@@ -356,14 +349,7 @@ class ByDecisionPoint:
         return [named.get(n, self.otherwise) for n in range(simplices.blocks)]  # type: ignore[misc]
 
 
-def _groups(value: Iterable[int]) -> Indices:
-    groups = whole_numbers(value, "groups")
-    if np.unique(groups).size != (groups.max(initial=-1) + 1) or groups.min(initial=0) < 0:
-        raise ValueError(must_be("groups", "numbers from 0 without gaps", groups))
-    return groups
-
-
-@define(eq=False)
+@define(eq=False, init=False)
 class SharedStrategy(SingleMinimizerCircuit):
     """Play the same distribution at all decision points of a group.
 
@@ -373,45 +359,61 @@ class SharedStrategy(SingleMinimizerCircuit):
 
     Parameters
     ----------
-    minimizer
-        A minimizer on simplices, one block for each group.
+    simplices
+        A sequence with one number of actions for each block, or ``Simplices``.
+    local
+        A function of simplices, one for each group, that returns a minimizer on them.
     groups
-        The group of each block, numbers from 0 without gaps, shape ``(blocks,)``.
+        The number of each block's group, shape ``(blocks,)``.
+
+    Attributes
+    ----------
+    minimizer
+        The result of ``local``.
 
     Examples
     --------
     >>> from regretkit import RegretMatching
-    >>> player = SharedStrategy(RegretMatching(2), [0, 0])
+    >>> player = SharedStrategy([2, 2], RegretMatching, groups=[0, 0])
     >>> player.observe_utility([3.0, 0.0, 0.0, 1.0])
     >>> player.next_strategy()
     array([1., 0., 1., 0.])
+
+    As a local rule of CFR:
+
+    >>> from functools import partial
+    >>> from regretkit import CFR, DecisionTree
+    >>> shared = partial(SharedStrategy, local=RegretMatching, groups=[0, 0])
+    >>> CFR(DecisionTree([0, 2], [2, 2]), shared).rule.minimizer
+    RegretMatching(simplices=Simplices(2))
 
     Notes
     -----
     The regret against strategies that are constant on each group equals the minimizer's regret.
     """
 
-    groups: Indices = field(converter=_groups)
+    no_guarantee = "its comparators are constant on each group"
+
+    groups: Indices = field(init=False)
     _place: Indices = field(init=False, repr=False, metadata=NOT_STATE)
     """The minimizer's coordinate for each coordinate of the circuit."""
 
-    def __attrs_post_init__(self) -> None:
-        inner = self.minimizer.domain
-        if not isinstance(inner, Simplices):
-            raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
-        if self.groups.max(initial=-1) + 1 != inner.blocks:
+    def __init__(self, simplices: SimplicesLike, local: LocalRule, groups: Iterable[int]) -> None:
+        simplices, self.groups = as_simplices(simplices), whole_numbers(groups, "groups")
+        if self.groups.size != simplices.blocks:
             raise ValueError(
-                f"groups must name all {inner.blocks} blocks, got {quote(self.groups)}"
+                f"groups must have one number for each of the {simplices.blocks} decision points, "
+                f"got {self.groups.size}"
             )
-        self.domain = Simplices(inner.sizes[self.groups])
-        self._place = inner.coordinates(self.groups)
+        _, first, group_of = np.unique(self.groups, return_index=True, return_inverse=True)
+        shared = simplices.select(first)
+        if (shared.sizes[group_of] != simplices.sizes).any():
+            raise ValueError("groups must not mix decision points of different numbers of actions")
+        super().__init__(local_minimizer(local, shared))
+        self.domain, self._place = simplices, shared.coordinates(group_of)
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return None
-
-    @property
-    def no_guarantee(self) -> str:
-        return "its comparators are constant on each group"
 
     def _transform(self, strategy: Vector) -> Vector:
         return strategy[self._place]
@@ -421,39 +423,3 @@ class SharedStrategy(SingleMinimizerCircuit):
 
     def _inner(self, utility: Vector) -> Vector:
         return segment_sum(self._place, utility, self.minimizer.dimension)
-
-
-@frozen
-class SharedStrategies:
-    """A local rule that plays the same distribution at all decision points of a group.
-
-    Parameters
-    ----------
-    local
-        A function of simplices, one for each group, that returns a minimizer on them.
-    groups
-        The group of each decision point, numbers from 0 without gaps.
-
-    Examples
-    --------
-    >>> from regretkit import CFR, RegretMatching
-    >>> from regretkit.sets import DecisionTree
-    >>> CFR(DecisionTree([0, 2], [2, 2]), SharedStrategies(RegretMatching, [0, 0])).rule
-    SharedStrategy(minimizer=RegretMatching(simplices=Simplices(2)), groups=array([0, 0]))
-    """
-
-    local: LocalRule
-    groups: Indices = field(converter=_groups)
-
-    def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return a ``SharedStrategy`` on these simplices."""
-        if self.groups.size != simplices.blocks:
-            raise ValueError(
-                f"groups must have one number for each of the {simplices.blocks} decision points, "
-                f"got {self.groups.size}"
-            )
-        _, first = np.unique(self.groups, return_index=True)
-        shared = SharedStrategy(local_minimizer(self.local, simplices.select(first)), self.groups)
-        if shared.domain != simplices:
-            raise ValueError("groups must not mix decision points of different numbers of actions")
-        return shared

@@ -1,7 +1,8 @@
-"""Deviations at the decision points of a tree: EFR, and trigger deviations."""
+"""Deviations in a tree: EFR, trigger deviations, and linear maps."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from attrs import define, field, frozen
@@ -21,12 +22,16 @@ from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, did_you_mean, must_be, quote
 from regretkit.circuits._base import Circuit, LocalRule, local_minimizer, no_bound_by_block
-from regretkit.circuits._maps import DeviationSet
+from regretkit.circuits._cfr import CFR
+from regretkit.circuits._phi_regret import DeviationSet, PhiRegret, SwapRegret
 from regretkit.circuits._stationary import stationary
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import RegretMatching
-from regretkit.sets import DecisionTree, Simplices
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices, SimplicesLike, as_simplices
 from regretkit.sets._labels import LazySequence
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class _Stage(NamedTuple):
@@ -587,16 +592,6 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         gained = np.concatenate([np.zeros(1), -lost, joint[self._source, self._sequence]])
         return self.coefficients.best_response(gained)[0]
 
-    def gains(self, utilities: Vector) -> Vector:
-        """Return the gain of the best deviation at each trigger, shape ``(triggers,)``.
-
-        Parameters
-        ----------
-        utilities
-            Sum over iterations of what ``utility`` returned.
-        """
-        return self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
-
     def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
         """Return the gain of the best deviation over the strategy.
 
@@ -610,7 +605,7 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         largest
             Deviate at a single trigger.
         """
-        gains = self.gains(utilities)
+        gains = self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
         if largest:
             return float(gains.max()) if self.triggers else 0.0
         continuation = np.zeros(self.domain.dimension)
@@ -663,3 +658,232 @@ def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
     point = np.repeat(lower, count[upper])
     order = np.lexsort((point, trigger))
     return trigger[order], point[order]
+
+
+def trigger_regret(
+    domain: DecisionTree | SimplicesLike, local: LocalRule, *, coarse: bool = False
+) -> RegretMinimizer:
+    """Return a minimizer of regret against all trigger deviations, or all coarse ones.
+
+    On a tree it is ``PhiRegret`` with CFR over ``TriggerDeviations``. On simplices it is
+    ``SwapRegret``, and for coarse triggers, which are constant actions there, the rule itself.
+
+    Parameters
+    ----------
+    domain
+        The player's decisions, a tree or simplices.
+    local
+        The local rule of CFR, or of the experts of ``SwapRegret``.
+    coarse
+        Whether a trigger is a decision point, and not an action there.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatchingPlus
+    >>> player = trigger_regret(DecisionTree([0, 2], [2, 2]), RegretMatchingPlus)
+    >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 0., 1., 1., 0.])
+
+    References
+    ----------
+    As of ``TriggerDeviations``.
+    """
+    if isinstance(domain, DecisionTree):
+        maps = TriggerDeviations(domain, coarse=coarse)
+        return PhiRegret(CFR(maps.coefficients, local), maps)
+    return local_minimizer(local, as_simplices(domain)) if coarse else SwapRegret(domain, local)
+
+
+# Linear maps
+
+_MAX_COEFFICIENTS = 50_000_000
+"""Building the DAG of so many coefficients takes some ten gigabytes."""
+_SHARES = 2.0**-26, 2.0**-40
+"""The shares p in ``fixed_point``, the second where the first does not converge."""
+_STEPS = 64
+"""Number of steps with each share, at most."""
+_SETTLED = 4.0 * float(np.finfo(np.float64).eps)
+"""The distance by which a map moves a point that counts as fixed."""
+
+
+class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
+    """All linear maps of the strategies of a decision tree to themselves.
+
+    A player with the recommendation x may query, at any time, the action of x at a decision point
+    after the last sequence recommended. The coefficients c are its strategy in this problem, a flow
+    through a ``DecisionDAG`` of pairs. At pair (j, s) it acts at its decision point j, and s is
+    recommended so far. It plays an action a of j, which leads to the pairs (k, s) of the decision
+    points k after a, or queries a decision point k after s, which leads to the pairs (j, (k, b)) of
+    all actions b of k:
+
+        map_c(x)[j, a]  =  sum over s of c[(j, s), a] x[s],    map_c(x)[0]  =  1
+
+    These untimed communication deviations are all linear maps of the set to itself. With N
+    sequences and J decision points there are ``J N`` pairs and ``1 + N (N - 1) + J^2``
+    coefficients.
+
+    Parameters
+    ----------
+    tree
+        The player's decisions.
+
+    Examples
+    --------
+    The map that queries the only decision, and then plays the other action:
+
+    >>> maps = LinearDeviations(DecisionTree([0], [2]))
+    >>> other = maps.coefficients.sequence_form(np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]))
+    >>> maps.apply(other, np.array([1.0, 0.9, 0.1]))
+    array([1. , 0.1, 0.9])
+
+    References
+    ----------
+    Zhang, Farina and Sandholm (2024), "Mediator interpretation and faster learning algorithms for
+    linear correlated equilibria in general sequential games", ICLR. Farina and Pipis (2023),
+    "Polynomial-time linear-swap regret minimization in imperfect-information sequential games",
+    NeurIPS.
+    """
+
+    cover_constants = True
+    _basis: "csr_array"
+    """All coordinates from free ones: the matrix that sends 1 and these to a strategy."""
+
+    def __init__(self, tree: DecisionTree) -> None:
+        from scipy.sparse import csr_array
+
+        check_kind(tree, DecisionTree, "tree", "game.domains[0]")
+        self.domain = tree
+        if (size := 1 + tree.dimension * (tree.dimension - 1) + tree.points**2) > _MAX_COEFFICIENTS:
+            raise MemoryError(
+                f"the linear maps of a tree with {tree.dimension:,} sequences have {size:,} "
+                f"coefficients, more than {_MAX_COEFFICIENTS:,}; choose a smaller game"
+            )
+        points, length, first_action = tree.points, tree.dimension, tree.simplices.first
+        preceding, point_of = tree.parent_sequence, np.repeat(np.arange(points), tree.sizes)
+        following = np.bincount(preceding, minlength=length)
+        # Pair (j, s) has the number j * length + s. Its actions are those of j, then a query for
+        # each decision point that follows s.
+        sizes = tree.sizes[:, None] + following
+        first = (1 + sizes.cumsum() - sizes.ravel()).reshape(sizes.shape)
+        # For each action of the tree and each sequence recommended, the coordinate that plays it
+        self._play = first[point_of] + (np.arange(length - 1) - first_action[point_of])[:, None]
+        place = np.empty(points, dtype=np.int64)
+        place[np.argsort(preceding, kind="stable")] = expand_ranges(
+            np.zeros_like(following), following
+        )
+        query = first[:, preceding] + tree.sizes[:, None] + place
+        # The parents of a pair: the action before j at the same s, and the query that s answers
+        start = np.where(np.arange(length) == 0, 0, -1)
+        acted = np.vstack([start, self._play])[preceding]
+        queried = np.hstack([np.full((points, 1), -1), query[:, point_of]])
+        edges = np.stack([acted, queried], axis=2).reshape(-1, 2)
+        self.coefficients = DecisionDAG(
+            edges[edges >= 0],
+            sizes.ravel(),
+            parent_counts=(edges >= 0).sum(axis=1),
+            labels=LazySequence(sizes.size, partial(_name, tree)),
+            actions=LazySequence(sizes.size, partial(_actions, tree)),
+        )
+        # All coordinates follow from free ones: all actions but the last of a decision point.
+        last = tree.first_sequence + tree.sizes - 1
+        self._free = np.delete(np.arange(length), np.append(0, last))
+        basis = np.zeros((length, 1 + self._free.size))
+        basis[np.append(0, self._free), np.arange(1 + self._free.size)] = 1.0
+        for parent, begin, end in zip(preceding, tree.first_sequence, last, strict=True):
+            basis[end] = basis[parent] - basis[begin:end].sum(axis=0)
+        self._basis = csr_array(basis)
+
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        return np.append(point[0], coefficients[self._play] @ point)
+
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        earned = np.zeros(self.coefficients.dimension)
+        earned[0] = utility[0]
+        earned[self._play] = utility[1:, None] * point
+        return earned
+
+    def regret(self, tracker: RegretTracker) -> float | None:
+        if not tracker.products:
+            return None
+        (joint,) = tracker.products
+        earned = np.zeros(self.coefficients.dimension)
+        earned[self._play] = joint[:, 1:].T
+        return self.coefficients.best_response(earned)[0] + float(joint[0, 0] - np.trace(joint))
+
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        """Return the limit of ``AveragedPowerIterate``, from the interior point z.
+
+        With a small share p,
+
+            x  <-  p (I - (1 - p) A)^-1 x  =  x + (1 - p) (I - (1 - p) A)^-1 (A x - x),    from z
+
+        Each step is a mean of powers of A, so that it does not leave the set. An eigenvector of
+        eigenvalue r shrinks by ``p / |1 - (1 - p) r|``. Coordinates are those of the set's affine
+        hull, as outside powers of A may grow.
+        """
+        from scipy.linalg import lu_factor, lu_solve
+
+        step: Vector = coefficients[self._play[self._free - 1]] @ self._basis
+        free: Vector = self.domain.relative_interior_point()[self._free]
+        factors, share = (step, step), 0.0
+        for number in range(_STEPS * len(_SHARES)):
+            change = step[:, 0] + step[:, 1:] @ free - free
+            if np.abs(change).max(initial=0.0) <= _SETTLED:
+                break
+            if number % _STEPS == 0:
+                share = _SHARES[number // _STEPS]
+                factors = lu_factor(np.eye(free.size) - (1.0 - share) * step[:, 1:])
+            free += (1.0 - share) * lu_solve(factors, change)
+        point: Vector = self._basis @ np.append(1.0, free)
+        point[point <= _SETTLED] = 0.0  # what only leaves it shrinks, but never to zero
+        return self.domain.sequence_form(self.domain.behavior(point))
+
+    def __repr__(self) -> str:
+        return f"LinearDeviations({self.domain!r})"
+
+
+def _name(tree: DecisionTree, number: int) -> str:
+    """Return the name of a pair: its decision point, and the last action recommended."""
+    labels, (point, sequence) = tree.simplices.labels, divmod(number, tree.dimension)
+    if sequence == 0:
+        return labels.block(point)
+    return f"{labels.block(point)} | {': '.join(tree.simplices.names_of(sequence - 1))}"
+
+
+def _actions(tree: DecisionTree, number: int) -> tuple[str, ...]:
+    labels, (point, sequence) = tree.simplices.labels, divmod(number, tree.dimension)
+    following = np.flatnonzero(tree.parent_sequence == sequence).tolist()
+    return *labels.actions(point), *(f"query {labels.block(k)}" for k in following)
+
+
+def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:
+    """Return a minimizer of regret against all linear maps of a player's strategies.
+
+    On a tree it is ``PhiRegret`` with CFR over ``LinearDeviations``, and on simplices
+    ``SwapRegret``. If all players of a game use it, their play converges to linear correlated
+    equilibria.
+
+    Parameters
+    ----------
+    domain
+        The player's decisions, a tree or simplices.
+    local
+        The local rule of CFR, or of the experts of ``SwapRegret``.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatchingPlus
+    >>> player = linear_swap_regret(DecisionTree([0], [2]), RegretMatchingPlus)
+    >>> player.observe_utility([0.0, 1.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 1., 0.])
+
+    References
+    ----------
+    As of ``LinearDeviations``.
+    """
+    if not isinstance(domain, DecisionTree):
+        return SwapRegret(domain, local)
+    maps = LinearDeviations(domain)
+    return PhiRegret(CFR(maps.coefficients, local), maps)

@@ -1,12 +1,16 @@
-"""Regret against maps: Gordon's construction, swap regret by experts, and TreeSwap."""
+"""Regret against maps: sets of maps, Gordon's construction, swap regret, and TreeSwap."""
 
+import abc
 from collections.abc import Callable
+from typing import Generic
 
 import numpy as np
-from attrs import define, field, frozen, validators
+from attrs import define, field, validators
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import TypeVar
 
-from regretkit._regret_tracker import RegretBound
-from regretkit._state import NOT_STATE
+from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._util._arrays import read_only, segment_sum
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
 from regretkit.circuits._base import (
@@ -17,52 +21,210 @@ from regretkit.circuits._base import (
     is_minimizer,
     local_minimizer,
 )
-from regretkit.circuits._cfr import CFR
-from regretkit.circuits._deviations import TriggerDeviations
-from regretkit.circuits._maps import DeviationSet, LinearDeviations, StochasticMatrices
-from regretkit.circuits._wrappers import Restart
+from regretkit.circuits._operations import Restart
+from regretkit.circuits._stationary import check_stochastic, stationary
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import DecisionTree, Simplices, SimplicesLike, as_simplices
+from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
+
+Domain = TypeVar("Domain", bound=StrategySet, default=StrategySet, covariant=True)
+Coefficients = TypeVar("Coefficients", bound=StrategySet, default=StrategySet, covariant=True)
 
 
-@frozen
-class AveragedPowerIterate:
-    """An expected fixed point: the mean of the iterates of a map.
-
-        x  =  (z + map(z) + map(map(z)) + ...) / steps,  with z the domain's interior point
-
-    The map moves x by ``(map^steps(z) - z) / steps`` only. So every iteration adds to the regret at
-    most the range of the utility over the domain, divided by ``steps``.
-
-    Parameters
-    ----------
-    steps
-        Number of points in the mean, at least 1.
+class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
+    """A convex set of maps of a domain to itself, linear in their coefficients.
 
     Examples
     --------
-    >>> import numpy
-    >>> from regretkit.circuits import StochasticMatrices
-    >>> chain = numpy.array([0.5, 0.5, 0.25, 0.75])
-    >>> AveragedPowerIterate(1_000)(StochasticMatrices(2), chain).round(3)
-    array([0.334, 0.666])
+    >>> maps = StochasticMatrices(2)
+    >>> maps.apply(np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.9, 0.1]))
+    array([0.1, 0.9])
+    """
+
+    domain: Domain
+    """The set X that the maps send to itself."""
+    coefficients: Coefficients
+    """The set of the coefficients of a map."""
+    cover_constants: bool = False
+    """Whether small regret against the maps implies small external regret, as constant maps do."""
+
+    @abc.abstractmethod
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        """Return the image of a point under the map with these coefficients, a new array."""
+
+    @abc.abstractmethod
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        """Return the gradient of ``<u, map(point)>`` in the coefficients, a new array."""
+
+    @abc.abstractmethod
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        """Return a fixed point of the map with these coefficients, a new array."""
+
+    def regret(self, tracker: RegretTracker) -> float | None:
+        """Return a player's regret against the best map, from its tracker; None if unknown.
+
+        It does not use ``utility``, so that a ledger compares the two.
+        """
+        return None
+
+
+class StochasticMatrices(DeviationSet[Simplices, Simplices]):
+    """All stochastic matrices in every block of some simplices: the maps of swap regret.
+
+    The coefficients are the rows of the matrices, first those of block 0. The fixed point is
+    ``stationary_distribution``.
+
+    Parameters
+    ----------
+    simplices
+        The domain: a number of actions, several, or ``Simplices``.
+
+    Examples
+    --------
+    >>> maps = StochasticMatrices([2, 3])
+    >>> maps.coefficients
+    Simplices([2, 2, 3, 3, 3])
+    >>> StochasticMatrices(2).fixed_point(np.array([0.5, 0.5, 0.25, 0.75]))
+    array([0.33333333, 0.66666667])
+    """
+
+    cover_constants = True
+
+    def __init__(self, simplices: SimplicesLike) -> None:
+        self.domain = as_simplices(simplices)
+        sizes = self.domain.sizes
+        self.coefficients = Simplices(np.repeat(sizes, sizes))
+        self._source = np.repeat(np.arange(self.domain.dimension), self.coefficients.sizes)
+        self._target = self.domain.coordinates(np.repeat(np.arange(sizes.size), sizes))
+
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        moved = coefficients * point[self._source]
+        return segment_sum(self._target, moved, self.domain.dimension)
+
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        return point[self._source] * utility[self._target]
+
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        return stationary(self.domain.sizes, coefficients)
+
+    def regret(self, tracker: RegretTracker) -> float | None:
+        return tracker.swap if tracker.on_simplices else None
+
+    def __repr__(self) -> str:
+        return f"StochasticMatrices({self.domain!r})"
+
+
+class FiniteDeviations(DeviationSet[Simplices, Simplices]):
+    """All mixtures of some stochastic matrices over one simplex.
+
+    The map with coefficients c sends x to ``sum_k c_k x M_k``, with c on a simplex.
+
+    Parameters
+    ----------
+    matrices
+        M, shape ``(maps, n, n)``: nonnegative rows that sum to one, up to 1e-6. Each row is divided
+        by its sum.
+
+    Examples
+    --------
+    >>> stay, swap = np.eye(2), np.eye(2)[::-1]
+    >>> maps = FiniteDeviations([stay, swap])
+    >>> maps.apply(np.array([0.5, 0.5]), np.array([0.9, 0.1]))
+    array([0.5, 0.5])
+    """
+
+    matrices: NDArray[np.float64]
+    """M, shape ``(maps, n, n)``, read-only."""
+
+    def __init__(self, matrices: ArrayLike) -> None:
+        checked = check_stochastic(matrices, "matrices")
+        n = checked.shape[-1]
+        rows = checked.reshape(-1, n, n)
+        self.matrices = read_only(rows / rows.sum(axis=2, keepdims=True))
+        self.domain, self.coefficients = Simplices(n), Simplices(len(rows))
+        sends = self.matrices == 1.0  # map k sends action a to action b, entry (k, a, b)
+        constants = sends.all(axis=1).any(axis=0)
+        moved = n - np.diagonal(sends, axis1=1, axis2=2).sum(axis=1)
+        pairs = sends[moved <= 1].any(axis=0) | np.eye(n, dtype=bool)
+        self.cover_constants = bool((constants | pairs.all(axis=0)).all())
+        # Each move: of which map, from which action, to which one, how much. Most maps move little.
+        moves = self.matrices * ~np.eye(n, dtype=bool)
+        self._map, self._origin, self._target = np.nonzero(moves)
+        self._share = moves[self._map, self._origin, self._target]
+
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        moved: Vector = np.einsum("k,kij,i->j", coefficients, self.matrices, point)
+        return moved
+
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        # Differences, so that no map gains by rounding where all utilities are equal
+        gains = point[self._origin] * (utility[self._target] - utility[self._origin])
+        return self.domain.value(utility, point) + self._total(gains)
+
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        # Without the diagonal, which does not matter
+        n = self.domain.dimension
+        shares = coefficients[self._map] * self._share
+        mixture = segment_sum(self._origin * n + self._target, shares, n * n)
+        return stationary(self.domain.sizes, mixture)
+
+    def regret(self, tracker: RegretTracker) -> float | None:
+        if not tracker.on_simplices:
+            return None
+        joint = tracker.products[0]
+        gains = joint[self._origin, self._target] - joint[self._origin, self._origin]
+        return float(self._total(gains).max())
+
+    def _total(self, gains: Vector) -> Vector:
+        """Return the gain of each map, given the gain of each whole move."""
+        return segment_sum(self._map, self._share * gains, self.coefficients.dimension)
+
+    def __repr__(self) -> str:
+        return f"<FiniteDeviations {len(self.matrices)} matrices over {self.domain!r}>"
+
+
+def constant_maps(actions: int) -> FiniteDeviations:
+    """Return the maps that always play one action: regret against them is external regret.
+
+    Parameters
+    ----------
+    actions
+        Number of actions n, at least 1.
+
+    Examples
+    --------
+    >>> constant_maps(3).matrices[1]
+    array([[0., 1., 0.],
+           [0., 1., 0.],
+           [0., 1., 0.]])
+    """
+    units = np.eye(whole_number(actions, "actions", minimum=1))
+    return FiniteDeviations(np.repeat(units[:, None], actions, axis=1))
+
+
+def internal_maps(actions: int) -> FiniteDeviations:
+    """Return the maps that play b wherever a was played, for each pair: internal regret.
+
+    Parameters
+    ----------
+    actions
+        Number of actions n, at least 2.
+
+    Examples
+    --------
+    >>> internal_maps(3).matrices[0]
+    array([[0., 1., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
 
     References
     ----------
-    Zhang, Anagnostides, Farina and Sandholm (2024), "Efficient Phi-regret minimization with
-    low-degree swap deviations in extensive-form games", NeurIPS.
+    Stoltz and Lugosi (2005), "Internal regret in on-line portfolio selection", Machine Learning 59.
     """
-
-    steps: int = field(validator=at_least_one)
-
-    def __call__(self, maps: DeviationSet, coefficients: Vector) -> Vector:
-        """Return the mean."""
-        point = maps.domain.relative_interior_point()
-        total = point.copy()
-        for _ in range(self.steps - 1):
-            point = maps.apply(coefficients, point)
-            total += point
-        return total / self.steps
+    units = np.eye(whole_number(actions, "actions", minimum=2))
+    source, target = np.nonzero(units == 0.0)
+    matrices = np.tile(units, (source.size, 1, 1))
+    matrices[np.arange(source.size), source] = units[target]
+    return FiniteDeviations(matrices)
 
 
 @define(eq=False)
@@ -82,9 +244,13 @@ class PhiRegret(Circuit):
     maps
         The set of maps: constants for external regret, pairs for internal regret, all stochastic
         matrices for swap regret.
-    fixed_point
-        A function of ``maps`` and coefficients that returns a fixed point of the map, such as
-        ``AveragedPowerIterate(100)``. The default is ``maps.fixed_point(coefficients)``.
+    steps
+        If given, play the mean of this many iterates of the map instead of a fixed point:
+
+            x  =  (z + map_c(z) + map_c(map_c(z)) + ...) / steps,  with z the interior point
+
+        The map moves x by ``(map_c^steps(z) - z) / steps`` only. So every iteration adds to the
+        regret at most the range of the utility over the domain, divided by ``steps``.
 
     Examples
     --------
@@ -97,14 +263,14 @@ class PhiRegret(Circuit):
 
     References
     ----------
-    Gordon, Greenwald and Marks (2008), "No-regret learning in convex games", ICML.
+    Gordon, Greenwald and Marks (2008), "No-regret learning in convex games", ICML. Zhang,
+    Anagnostides, Farina and Sandholm (2024), "Efficient Phi-regret minimization with low-degree
+    swap deviations in extensive-form games", NeurIPS, for means of iterates.
     """
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
     maps: DeviationSet = field(validator=of_kind(DeviationSet, "internal_maps(3)"))
-    fixed_point: Callable[[DeviationSet, Vector], Vector] | None = field(
-        default=None, validator=validators.optional(validators.is_callable()), metadata=NOT_STATE
-    )
+    steps: int | None = field(default=None, validator=validators.optional(at_least_one))
     _last: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -118,7 +284,7 @@ class PhiRegret(Circuit):
 
     @property
     def no_guarantee(self) -> str:
-        if isinstance(self.fixed_point, AveragedPowerIterate):
+        if self.steps is not None:
             return "an approximate fixed point may cost the range of payoffs over steps each time"
         return "" if self.maps.cover_constants else "its maps do not cover the constant ones"
 
@@ -128,8 +294,8 @@ class PhiRegret(Circuit):
         regret = self.maps.regret(tracker)
         if regret is None:
             regret = self.maps.coefficients.best_response(inner.utilities)[0] - tracker.earned
-        if isinstance(self.fixed_point, AveragedPowerIterate):
-            lost, cost = inner.earned - tracker.earned, tracker.width / self.fixed_point.steps
+        if self.steps is not None:
+            lost, cost = inner.earned - tracker.earned, tracker.width / self.steps
             also = RegretBound("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
             statement = "R against the maps <= R of the minimizer + ranges of u / steps"
             return RegretBound(statement, regret, inner.external + cost, exact=False, also=(also,))
@@ -140,9 +306,14 @@ class PhiRegret(Circuit):
 
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
-        if self.fixed_point is None:
+        if self.steps is None:
             return self.maps.fixed_point(coefficients)
-        return self.fixed_point(self.maps, coefficients)
+        point = self.domain.relative_interior_point()
+        total = point.copy()
+        for _ in range(self.steps - 1):
+            point = self.maps.apply(coefficients, point)
+            total += point
+        return total / self.steps
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.minimizer.observe_utility(self.maps.utility(utility, strategy))
@@ -249,6 +420,8 @@ class TreeSwap(Circuit):
     stops after M^layers iterations; here the slowest layer then starts afresh.
     """
 
+    no_guarantee = "its mean regret falls with the number of layers, and not with time"
+
     make: Callable[[], RegretMinimizer] = field(validator=validators.is_callable())
     layers: int = field(validator=at_least_one, kw_only=True)
     branching: int = field(kw_only=True)
@@ -269,14 +442,10 @@ class TreeSwap(Circuit):
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         rebuilt = [member.minimizer.on_domain(simplices) for member in self.members]
-        layers = iter([layer for layer in rebuilt if layer is not None])
-        if None in rebuilt:
+        layers = [layer for layer in rebuilt if layer is not None]
+        if len(layers) < self.layers:
             return None
-        return TreeSwap(lambda: next(layers), layers=self.layers, branching=self.branching)
-
-    @property
-    def no_guarantee(self) -> str:
-        return "its mean regret falls with the number of layers, and not with time"
+        return TreeSwap(iter(layers).__next__, layers=self.layers, branching=self.branching)
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)
@@ -313,70 +482,3 @@ class TreeSwap(Circuit):
 
     def _expect(self, prediction: Vector) -> None:
         self.members[0].expect_utility(prediction)
-
-
-def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:
-    """Return a minimizer of regret against all linear maps of a player's strategies.
-
-    On a tree it is ``PhiRegret`` with CFR over ``LinearDeviations``, and on simplices
-    ``SwapRegret``. If all players of a game use it, their play converges to linear correlated
-    equilibria.
-
-    Parameters
-    ----------
-    domain
-        The player's decisions, a tree or simplices.
-    local
-        The local rule of CFR, or of the experts of ``SwapRegret``.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatchingPlus
-    >>> player = linear_swap_regret(DecisionTree([0], [2]), RegretMatchingPlus)
-    >>> player.observe_utility([0.0, 1.0, 0.0])
-    >>> player.next_strategy()
-    array([1., 1., 0.])
-
-    References
-    ----------
-    As of ``LinearDeviations``.
-    """
-    if not isinstance(domain, DecisionTree):
-        return SwapRegret(domain, local)
-    maps = LinearDeviations(domain)
-    return PhiRegret(CFR(maps.coefficients, local), maps)
-
-
-def trigger_regret(
-    domain: DecisionTree | SimplicesLike, local: LocalRule, *, coarse: bool = False
-) -> RegretMinimizer:
-    """Return a minimizer of regret against all trigger deviations, or all coarse ones.
-
-    On a tree it is ``PhiRegret`` with CFR over ``TriggerDeviations``. On simplices it is
-    ``SwapRegret``, and for coarse triggers, which are constant actions there, the rule itself.
-
-    Parameters
-    ----------
-    domain
-        The player's decisions, a tree or simplices.
-    local
-        The local rule of CFR, or of the experts of ``SwapRegret``.
-    coarse
-        Whether a trigger is a decision point, and not an action there.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatchingPlus
-    >>> player = trigger_regret(DecisionTree([0, 2], [2, 2]), RegretMatchingPlus)
-    >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
-    >>> player.next_strategy()
-    array([1., 0., 1., 1., 0.])
-
-    References
-    ----------
-    As of ``TriggerDeviations``.
-    """
-    if isinstance(domain, DecisionTree):
-        maps = TriggerDeviations(domain, coarse=coarse)
-        return PhiRegret(CFR(maps.coefficients, local), maps)
-    return local_minimizer(local, as_simplices(domain)) if coarse else SwapRegret(domain, local)

@@ -37,13 +37,12 @@ def stationary_distribution(matrix: ArrayLike) -> Vector:
     Parameters
     ----------
     matrix
-        P, shape ``(n, n)``, or ``(k, n, n)`` for several chains: nonnegative rows that sum to one,
-        up to 1e-6.
+        P, shape ``(..., n, n)``: nonnegative rows that sum to one, up to 1e-6.
 
     Returns
     -------
     Vector
-        Shape ``(n,)``, or ``(k, n)``. A chain has the bits that it would have alone.
+        Shape ``(..., n)``. A chain has the bits that it would have alone.
 
     Examples
     --------
@@ -63,19 +62,17 @@ def stationary_distribution(matrix: ArrayLike) -> Vector:
     O'Cinneide (1993), "Entrywise perturbation theory and error analysis for Markov chains",
     Numerische Mathematik 65(1): why the result is accurate in every component.
     """
-    matrices = check_stochastic(matrix, "matrix", dimensions=(2, 3))
+    matrices = check_stochastic(matrix, "matrix")
     *chains, n, _ = matrices.shape
-    found = stationary(np.full(chains or 1, n), matrices.ravel())
-    return found.reshape(matrices.shape[:-1])
+    return stationary(np.full(chains, n).ravel(), matrices.ravel()).reshape(*chains, n)
 
 
-def check_stochastic(value: ArrayLike, name: str, *, dimensions: tuple[int, ...]) -> Vector:
+def check_stochastic(value: ArrayLike, name: str) -> Vector:
     """Return square matrices of nonnegative rows that sum to one, after checks."""
     matrices = floats(value, name)
     shape = matrices.shape
-    if len(shape) not in dimensions or shape[-1] != shape[-2] or not shape[-1]:
-        forms = " or ".join("(n, n)" if n == 2 else "(k, n, n)" for n in dimensions)
-        raise ValueError(f"{name} must have shape {forms}, got {shape}")
+    if len(shape) < 2 or shape[-1] != shape[-2] or not shape[-1]:
+        raise ValueError(f"{name} must have shape (..., n, n), got {shape}")
     with np.errstate(over="ignore"):
         deviation = np.abs(matrices.sum(axis=-1) - 1.0)
     wrong = ~((matrices >= 0.0).all(axis=-1) & (deviation <= ATOL))  # NaN is wrong, too

@@ -145,7 +145,7 @@ def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:
         isinstance(minimizer, PhiRegret)
         and isinstance(minimizer.maps, TriggerDeviations)
         and isinstance(minimizer.minimizer, CFR)
-        and minimizer.fixed_point is None
+        and minimizer.steps is None
     )
     return cast(PhiRegret, minimizer).minimizer if by_triggers else minimizer
 

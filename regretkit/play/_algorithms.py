@@ -17,7 +17,7 @@ from regretkit.circuits import (
     CFR,
     EFR,
     LocalRule,
-    SharedStrategies,
+    SharedStrategy,
     linear_swap_regret,
     trigger_regret,
 )
@@ -147,7 +147,7 @@ class Algorithm:
         """Return a new minimizer for each player of a game.
 
         ``groups`` has, for each player, the group number of each decision point. Decision points of
-        a group share a strategy, as in ``SharedStrategies``.
+        a group share a strategy, as in ``SharedStrategy``.
         """
         check_game(game)
         players = len(game.domains)
@@ -163,7 +163,7 @@ class Algorithm:
                     "pass an algorithm of CFR, such as 'cfr+'"
                 )
             shared = zip(rules, groups, strict=True)
-            rules = tuple(SharedStrategies(rule, group) for rule, group in shared)
+            rules = tuple(partial(SharedStrategy, local=r, groups=g) for r, g in shared)
         pairs = zip(rules, game.domains, strict=True)
         return [_minimizer(self.circuit, *pair) for pair in pairs]
 

@@ -23,7 +23,6 @@ from regretkit.checks import parametrize_with_checks, run_check
 from regretkit.circuits import (
     EFR,
     AffineImage,
-    AveragedPowerIterate,
     Constrained,
     Discount,
     ExplorationMixture,
@@ -79,9 +78,7 @@ ROWS |= {
     "hull": partial(hull, rk.RegretMatching, rk.RegretMatchingPlus),
     "product[hull[swap], internal]": product_of_hulls_of_swaps,
     "phi[internal]": partial(internal, 3),
-    "phi[nearly]": lambda: rk.PhiRegret(
-        rk.RegretMatching(6), internal_maps(3), AveragedPowerIterate(20)
-    ),
+    "phi[nearly]": lambda: rk.PhiRegret(rk.RegretMatching(6), internal_maps(3), steps=20),
     "phi[stay or swap]": lambda: rk.PhiRegret(
         rk.RegretMatching(2), FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
     ),
@@ -131,7 +128,7 @@ ROWS |= {
     "constrained": lambda: constrained(rk.RegretMatching(4)),
     "constrained[cfr]": lambda: constrained(rk.CFR(TREE, PRM), PRM),
     "restart": lambda: Restart(rk.RegretMatching([2, 3]), every=5),
-    "restart[cfr]": lambda: Restart(rk.CFR(TREE, PRM), every=lambda t: t in {3, 12, 15}),
+    "restart[cfr]": lambda: Restart(rk.CFR(TREE, PRM), every=4),
     "restart[random]": lambda: Restart(Trembling(3), every=5),
     "discount": lambda: Discount(rk.RegretMatching([2, 3]), weight=float),
 }
@@ -187,7 +184,7 @@ ROWS |= {
     "dilated[magnetic]": partial(DILATED, temperature=0.1, weight=2.0),
     "cfr[each conic]": partial(rk.CFR, TREE, rk.PerDecisionPoint(conic)),
     "exploring": lambda: ExplorationMixture(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
-    "alike": lambda: SharedStrategy(PRM([2, 3]), [0, 1, 0]),
+    "alike": lambda: SharedStrategy([2, 3, 2], PRM, [0, 1, 0]),
     "average": lambda: LastIterateByAveraging(rk.Hedge([2, 3], rate=1.0)),
 }
 

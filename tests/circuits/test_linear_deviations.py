@@ -86,7 +86,10 @@ def test_the_best_map_is_the_best_of_all_matrices_that_keep_the_set(seed):
     best, coefficients = maps.coefficients.best_response(np.sum(earned, axis=0))
 
     assert best == pytest.approx(best_of_all_matrices(tree, joint), abs=1e-9)
-    assert best == pytest.approx((maps.matrix(coefficients) * joint).sum(), abs=1e-10)
+    assert best == pytest.approx(
+        sum(u @ maps.apply(coefficients, x) for u, x in zip(utilities, strategies, strict=True)),
+        abs=1e-10,
+    )
 
 
 @SEEDS

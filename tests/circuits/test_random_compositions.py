@@ -153,7 +153,7 @@ def internal(lot, depth, actions):
 
 def nearly_fixed(lot, depth, actions):
     maps = c.constant_maps(actions)
-    return rk.PhiRegret(on_simplex(lot, depth - 1, actions), maps, c.AveragedPowerIterate(9))
+    return rk.PhiRegret(on_simplex(lot, depth - 1, actions), maps, steps=9)
 
 
 def hull_of_simplices(lot, depth, actions):

@@ -152,7 +152,7 @@ test_without_the_switch_or_for_a_gap_it_is_refused = refusals(
 
 
 def test_shared_strategies_learn_the_sum_and_are_played_everywhere():
-    player = SharedStrategy(rk.RegretMatching([2, 3]), [1, 0, 1])
+    player = SharedStrategy([3, 2, 3], rk.RegretMatching, [1, 0, 1])
     twin = rk.RegretMatching([2, 3])
     generator = np.random.default_rng(3)
     for _ in range(20):

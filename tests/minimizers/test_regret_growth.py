@@ -69,9 +69,7 @@ NEEDY = {
     "DiscountedRegretMatchingPlus, shift": partial(m.DiscountedRegretMatchingPlus, 3, shift=1e6),
     "ExplorationMixture": lambda: c.ExplorationMixture(rk.RegretMatching(3), gamma=0.9),
     "PhiRegret": lambda: rk.PhiRegret(rk.RegretMatching(2), STAY_OR_SWAP),
-    "PhiRegret, nearly": lambda: rk.PhiRegret(
-        rk.RegretMatching(6), c.internal_maps(3), c.AveragedPowerIterate(1)
-    ),
+    "PhiRegret, nearly": lambda: rk.PhiRegret(rk.RegretMatching(6), c.internal_maps(3), steps=1),
     "PredictiveDiscountedRegretMatchingPlus": partial(
         m.PredictiveDiscountedRegretMatchingPlus, 3, alpha=1e-3
     ),

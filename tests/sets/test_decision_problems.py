@@ -1,5 +1,7 @@
 """Sequence forms of trees and DAGs, against recursion, all pure strategies, and all paths."""
 
+from functools import partial
+
 import naive
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from factories import (
 
 import regretkit as rk
 from regretkit import DecisionTree
-from regretkit.circuits import SharedStrategies
+from regretkit.circuits import SharedStrategy
 from regretkit.evaluation import RegretLedger
 from regretkit.sets import DecisionDAG
 
@@ -224,7 +226,7 @@ def test_cfr_plays_as_over_all_paths_with_one_strategy_for_each_point(seed, name
     dag = random_dag(generator)
     tree, coordinates, points = unrolled(dag)
     player = rk.CFR(dag, MAKERS[name])
-    on_paths = rk.CFR(tree, SharedStrategies(MAKERS[name], points))
+    on_paths = rk.CFR(tree, partial(SharedStrategy, local=MAKERS[name], groups=points))
 
     for utility, prediction in generator.normal(size=(20, 2, dag.dimension)):
         player.expect_utility(prediction)

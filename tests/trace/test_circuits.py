@@ -39,9 +39,6 @@ CIRCUITS = {
     "discount": lambda s: Discount(rk.RegretMatching(s), weight=float),
     "discount by a function": lambda s: Discount(rk.PredictiveRegretMatching(s), weight=cubed),
     "explore": lambda s: ExplorationMixture(HEDGE(s), gamma=0.1),
-    "explore elsewhere": lambda s: ExplorationMixture(
-        rk.RegretMatching(s), gamma=0.2, reference=s.normalize(np.arange(1.0, 12.0))
-    ),
     "average": lambda s: LastIterateByAveraging(HEDGE(s)),
     "nested": lambda s: ExplorationMixture(
         LastIterateByAveraging(Discount(rk.RegretMatchingPlus(s), weight=float)), gamma=0.3
