@@ -14,10 +14,10 @@ from regretkit._util._validate import quote
 from regretkit.games._extensive_form import TreeGame
 from regretkit.games._game import Game, as_profile, constant
 from regretkit.games._profile import Profile
-from regretkit.games.tree._build import Graph, graph_of, graph_of_tree
+from regretkit.games.tree._build import CUT, Rows, built, checked_columns, paid_at, players_of
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import CHANCE, TERMINAL, History
-from regretkit.games.tree._rules import Objects, Rules
+from regretkit.games.tree._history import CHANCE, TERMINAL, History, path_text
+from regretkit.games.tree._rules import Batch, Objects, Rules
 from regretkit.sets import Simplices
 
 _CACHE_SIZE = 1_024
@@ -111,33 +111,34 @@ class GraphGame(Game[Simplices]):
 
     linear = False
 
-    def __init__(self, graph: Graph, name: str | None = None) -> None:
-        order, levels = _topological(graph)
-        place, first = np.argsort(order), np.searchsorted(graph.parent, order)
-        counts = np.bincount(graph.parent, minlength=order.size)[order]
-        edges = expand_ranges(first, counts)
-        names = zip(graph.labels, graph.actions, strict=True)
-        self.domains = tuple(
-            Simplices([len(names) for names in actions], labels=labels, actions=actions)
-            for labels, actions in names
-        )
+    def __init__(self, tree: GameTree, node: Indices, name: str | None = None) -> None:
+        """Merge the histories of a tree with equal ``node``, numbered from 0."""
+        _, first, node = np.unique(node, return_index=True, return_inverse=True)
+        begin = np.searchsorted(tree.parent, np.arange(tree.histories + 1))
+        counts, start = np.diff(begin)[first], begin[:-1][first]
+        order, levels = _topological(int(node[0]), counts, node[expand_ranges(start, counts)])
+        first, counts, start = first[order], counts[order], start[order]
+        edges = expand_ranges(start, counts)
+        names = zip(tree.sizes, tree.labels, tree.actions, strict=True)
+        self.domains = tuple(Simplices(n, labels=sets, actions=each) for n, sets, each in names)
         self.name, self._parts = name, {}
-        self.player, self.information_set = graph.player[order], graph.information_set[order]
+        self.player, self.information_set = tree.player[first], tree.information_set[first]
         source = np.repeat(np.arange(order.size), counts)
-        mover, drawn = self.player[source], graph.probability[edges]
+        mover = self.player[source]
         self._firsts = np.cumsum([0, *(simplices.dimension for simplices in self.domains)])
-        action = np.arange(source.size) - (np.cumsum(counts) - counts)[source]
         index = np.empty(source.size, dtype=np.int64)
         for player, simplices in enumerate(self.domains):
             moves = np.flatnonzero(mover == player)
             sets = self.information_set[source[moves]]
-            index[moves] = self._firsts[player] + simplices.first[sets] + action[moves]
+            index[moves] = self._firsts[player] + simplices.first[sets] + tree.action[edges[moves]]
         chance = np.flatnonzero(mover == CHANCE)
         index[chance] = self._firsts[-1] + np.arange(chance.size)
-        self._probabilities = np.concatenate([np.zeros(self._firsts[-1]), drawn[chance], [1.0]])
-        payoffs = np.zeros((len(self.domains), order.size))
-        payoffs[:, place[graph.player == TERMINAL]] = graph.payoffs.T
-        self._arrange(Edges(source, place[graph.child[edges]], mover, index), levels, payoffs)
+        zeros, drawn = np.zeros(self._firsts[-1]), tree.probability[edges[chance]]
+        self._probabilities = np.concatenate([zeros, drawn, [1.0]])
+        ends, payoffs = self.player == TERMINAL, np.zeros((len(self.domains), order.size))
+        payoffs[:, ends] = tree.payoffs[np.searchsorted(tree.terminals, first[ends])].T
+        child = np.argsort(order)[node[edges]]
+        self._arrange(Edges(source, child, mover, index), levels, payoffs)
 
     def _arrange(self, edges: Edges, levels: Indices, payoffs: Vector) -> None:
         self.edges, self.levels, self.payoffs = edges, levels, payoffs
@@ -153,7 +154,7 @@ class GraphGame(Game[Simplices]):
         A check compares two histories of each node, and their children. It may miss a ``state``
         that lacks a value on which only later moves depend.
         """
-        return cls(graph_of(rules), name)
+        return cls(*_distinct(rules), name)
 
     @classmethod
     def from_history(
@@ -168,7 +169,7 @@ class GraphGame(Game[Simplices]):
         ``state`` maps a history to a key. Histories with equal keys must have equal continuations.
         By default it is the history's method ``state()``.
         """
-        return cls(graph_of(Objects(root, state)), name)
+        return cls(*_distinct(Objects(root, state)), name)
 
     @classmethod
     def from_tree(cls, tree: GameTree, *, name: str | None = None) -> "GraphGame":
@@ -179,7 +180,7 @@ class GraphGame(Game[Simplices]):
         """
         if not isinstance(tree, GameTree):
             raise TypeError(f"tree must be a GameTree, got {quote(tree)}; pass game.tree")
-        return cls(graph_of_tree(tree), name)
+        return cls(tree, _equal_continuations(tree), name)
 
     @property
     def nodes(self) -> int:
@@ -345,16 +346,110 @@ class GraphGame(Game[Simplices]):
         )
 
 
-def _topological(graph: Graph) -> tuple[Indices, Indices]:
-    """Return the nodes ordered by the longest path to them, and the offsets of the levels."""
-    counts = np.bincount(graph.parent, minlength=graph.player.size)
+class _States:
+    """The states of the histories that the builder visits, in order.
+
+    The builder continues two histories of each state, so that ``_distinct`` can compare them, and
+    one terminal history.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules, self._nodes = rules, Rows()
+        self._states: dict[int, Rows] = {}
+        self._visits = np.empty(0, dtype=np.int64)
+        self.nodes: list[Indices] = []
+        """The node of each history, an array for each batch."""
+
+    def acting(self, h: Batch) -> Indices:
+        """Return the players of a batch, ``CUT`` at histories of a state that was visited."""
+        player = players_of(self._rules, h)
+        state = np.empty(player.size, dtype=np.int64)
+        for actor in np.unique(player).tolist():
+            members = np.flatnonzero(player == actor)
+            part = h[members]
+            if actor == TERMINAL:  # + 0.0 turns -0.0 into 0.0
+                columns = list((paid_at(self._rules, part) + 0.0).view(np.int64).T)
+            else:
+                columns = checked_columns(self._rules.state(part), part.size, "state()")
+            known = self._states.setdefault(actor, Rows())
+            state[members] = known.number(columns, part.size)[0]
+        node, new = self._nodes.number([player, state], player.size)
+        self.nodes.append(node)
+        self._visits = np.append(self._visits, np.zeros(new.size, dtype=np.int64))
+        # Number of earlier histories of the same node
+        order = np.argsort(node, kind="stable")
+        before = np.empty(node.size, dtype=np.int64)
+        before[order] = np.arange(node.size) - np.searchsorted(node[order], node[order])
+        before += self._visits[node]
+        np.add.at(self._visits, node, 1)
+        return np.where(before < np.where(player == TERMINAL, 1, 2), player, CUT)
+
+
+def _distinct(rules: Rules) -> tuple[GameTree, Indices]:
+    """Return a tree without repeated continuations, and the node of each history."""
+    states = _States(rules)
+    arrays = built(rules, acting=states.acting)
+    cut = arrays["player"] == CUT
+    arrays["player"] = np.where(cut, TERMINAL, arrays["player"])
+    ends = arrays["player"] == TERMINAL
+    payoffs = np.zeros((np.count_nonzero(ends), arrays["payoffs"].shape[1]))
+    payoffs[~cut[ends]] = arrays["payoffs"]
+    tree = GameTree(**arrays | {"payoffs": payoffs})
+    node = np.concatenate(states.nodes)
+    # Compare the second history of each node with the first: information set and edges.
+    first = np.unique(node, return_index=True)[1]
+    begin = np.searchsorted(tree.parent, np.arange(tree.histories + 1))
+    begin, counts = begin[:-1], np.diff(begin)
+    second = np.setdiff1d(np.flatnonzero(~cut), first)
+    former = first[node[second]]
+    equal = (counts[second] == counts[former]) & (
+        tree.information_set[second] == tree.information_set[former]
+    )
+    if equal.all():
+        edges = [expand_ranges(begin[each], counts[each]) for each in (second, former)]
+        same = (node[edges[0]] == node[edges[1]]) & (
+            tree.probability[edges[0]] == tree.probability[edges[1]]
+        )
+        equal[np.repeat(np.arange(second.size), counts[second])[~same]] = False
+    for i in np.flatnonzero(~equal).tolist()[:1]:
+        paths = (path_text(tree.history_path(int(each[i]))) for each in (former, second))
+        raise ValueError(f"{' and '.join(paths)} have equal states, but different continuations")
+    return tree, node
+
+
+def _equal_continuations(tree: GameTree) -> Indices:
+    """Return a number for each history, equal where continuations are identical."""
+    numbers: dict[Hashable, int] = {}
+    node = np.empty(tree.histories, dtype=np.int64)
+    begin = np.searchsorted(tree.parent, np.arange(tree.histories + 1))
+    paid = np.zeros((tree.histories, tree.players))
+    paid[tree.terminals] = tree.payoffs
+    for history in reversed(range(tree.histories)):
+        children = slice(*begin[history : history + 2].tolist())
+        key = (
+            int(tree.player[history]),
+            int(tree.information_set[history]),
+            node[children].tobytes(),
+            tree.probability[children].tobytes(),
+            tuple(paid[history].tolist()),
+        )
+        node[history] = numbers.setdefault(key, len(numbers))
+    return node
+
+
+def _topological(root: int, counts: Indices, child: Indices) -> tuple[Indices, Indices]:
+    """Return the nodes ordered by the longest path to them, and the offsets of the levels.
+
+    ``child`` are the children of all nodes, ``counts[i]`` of node ``i``, concatenated.
+    """
     begin = np.cumsum(counts) - counts
-    missing = np.bincount(graph.child, minlength=counts.size)
-    level, levels = np.array([graph.root]), list[Indices]()
-    while level.size and not missing[graph.root]:
+    missing = np.bincount(child, minlength=counts.size)
+    level, levels = np.array([root]), list[Indices]()
+    while level.size and not missing[root]:
         levels.append(level)
-        edges = expand_ranges(begin[level], counts[level])
-        following, parents = np.unique(graph.child[edges], return_counts=True)
+        following, parents = np.unique(
+            child[expand_ranges(begin[level], counts[level])], return_counts=True
+        )
         missing[following] -= parents
         level = following[missing[following] == 0]
     order = np.concatenate([np.empty(0, dtype=np.int64), *levels])

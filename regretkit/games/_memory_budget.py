@@ -1,4 +1,4 @@
-"""Estimates of the size of a game, and checks against the available memory."""
+"""Checks of the size of a game against the available memory."""
 
 import math
 import os
@@ -7,11 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from mmap import PAGESIZE
 from pathlib import Path
-
-import numpy as np
-
-from regretkit.games.tree._history import TERMINAL, check_length
-from regretkit.games.tree._rules import Objects, Rules
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
 """Peak memory of building a tree: bytes a history, plus bytes for each player of a history.
@@ -27,12 +22,6 @@ _NUMBERED = 2**31 - 1
 
 PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
 _PUBLIC_FORM = "state it as a public game, see regretkit.games.public"
-
-_NUMBERS = 300_000
-"""Largest number of entries of the widest column in a batch of random plays."""
-
-_ENOUGH = 1e18
-"""Number of histories at which counting stops, far beyond any memory."""
 
 
 def check_histories(
@@ -77,69 +66,16 @@ def require(
         raise MemoryError(", or ".join([problem, *hints]))
 
 
-def estimated_size(rules: Rules, plays: int = 1_000) -> float:
-    """Estimate the number of histories of a game by random plays.
-
-    A play chooses each move uniformly among b_k legal ones at length k. The mean over plays of
-
-        1  +  b_0  +  b_0 b_1  +  b_0 b_1 b_2  +  ...
-
-    is an unbiased estimate. Counting stops at 1e18.
-
-    References
-    ----------
-    Knuth (1975), "Estimating the efficiency of backtrack programs", Mathematics of Computation 29.
-    """
-    random, h = np.random.default_rng(1), rules.start()
-    width = max(rules.moves(h)[0].size, sum(column.size for column in h.columns.values()))
-    plays = plays // 10 if isinstance(rules, Objects) else min(plays, max(10, _NUMBERS // width))
-    h = h[np.zeros(plays, dtype=np.int64)]
-    weight, total = np.ones(plays), 1.0
-    while total < _ENOUGH:
-        check_length(h.length)
-        player = np.broadcast_to(np.asarray(rules.player(h)), h.size)
-        chosen = []
-        for actor in np.unique(player[player != TERMINAL]).tolist():
-            members = np.flatnonzero(player == actor)
-            row, action = rules.moves(h[members])
-            counts = np.bincount(row, minlength=members.size)
-            pick = np.cumsum(counts) - counts + (random.random(members.size) * counts).astype(int)
-            chosen.append((members, action[pick], weight[members] * counts))
-        if not chosen:
-            break
-        members, action, weight = (np.concatenate(part) for part in zip(*chosen, strict=True))
-        total += float(weight.sum()) / plays
-        h = rules.child(h[members], action)
-    return total
-
-
 def _count(number: int) -> str:
     return f"10**{int(math.log10(number))}" if number >= 10**15 else f"{number:,}"
 
 
 def available() -> float:
-    """Return the number of bytes that this process may still allocate, infinity if unknown.
-
-    This is the minimum of the machine's available memory (``/proc/meminfo``, else ``os.sysconf``)
-    and the rest of the process's address space limit.
-    """
-    free, limit = _numbers("/proc/meminfo", r"MemAvailable:\s*(\d+)"), math.inf
-    if free:
-        limit = 1024.0 * free[0]
-    elif "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        limit = float(PAGESIZE) * os.sysconf("SC_PHYS_PAGES")
-    with suppress(ImportError):
-        import resource
-
-        maximum, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if maximum != resource.RLIM_INFINITY:
-            pages = _numbers("/proc/self/statm", r"\d+")
-            limit = min(limit, maximum - (PAGESIZE * pages[0] if pages else 0.0))
-    return limit
-
-
-def _numbers(path: str, pattern: str) -> list[float]:
-    """Return the numbers in a file that match a pattern, an empty list if it is unreadable."""
+    """Return the available memory in bytes, infinity if unknown."""
     with suppress(OSError):
-        return [float(number) for number in re.findall(pattern, Path(path).read_text())]
-    return []
+        found = re.search(r"MemAvailable:\s*(\d+)", Path("/proc/meminfo").read_text())
+        if found:
+            return 1024.0 * int(found[1])
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        return float(PAGESIZE) * os.sysconf("SC_PHYS_PAGES")
+    return math.inf

@@ -122,7 +122,7 @@ def test_arrays_are_read_only_and_those_that_may_be_written_to_are_copied():
     payoffs[0] = 7.0
 
     assert [tree.payoffs[0, 0] for tree in trees] == [1.0, 1.0]
-    for name in (*WHOLE, "probability", "payoffs", "terminals"):
+    for name in (*WHOLE, "action", "probability", "payoffs", "terminals"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(trees[0], name)[0] = 5
 
@@ -198,7 +198,6 @@ def one_choice(**changes):
         "parent": [-1, 0, 0],
         "player": [0, TERMINAL, TERMINAL],
         "information_set": [0, -1, -1],
-        "action": [-1, 0, 1],
         "probability": [1.0, 1.0, 1.0],
         "payoffs": [[1.0], [2.0]],
         "labels": [["I"]],
@@ -210,7 +209,7 @@ def one_choice(**changes):
 
 CHANCES = {"player": [CHANCE, -2, -2], "information_set": [-1, -1, -1], "labels": [[]]}
 CHANCES |= {"actions": [[]], "outcomes": [["h", "t"]]}
-WHOLE = ("parent", "player", "information_set", "action")
+WHOLE = ("parent", "player", "information_set")
 test_arrays_that_do_not_fit_together_are_refused = refusals(
     ({"probability": [1.0]}, r"probability must have shape \(3,\) for 3 histories.*, got \(1,\)"),
     ({"payoffs": [1.0, 2.0]}, r"payoffs must have shape \(2, 1\) .*, got \(2,\)"),
@@ -218,7 +217,6 @@ test_arrays_that_do_not_fit_together_are_refused = refusals(
     ({"labels": [["I"], []], "payoffs": [[1.0, 2.0]] * 2}, "a list for each player, got 2 and 1"),
     ({"parent": [0, 0, 0]}, "parent must begin with -1"),
     ({"parent": [-1, 0, 2]}, "not decrease, and precede its children"),
-    ({"action": [-1, 1, 0]}, r"action\[1\] is 1, but action counts children"),
     ({"player": [1, -2, -2]}, r"player\[0\] is 1, but player is 0 to 0"),
     ({"player": [0, 0, -2], "payoffs": [[1.0]]}, r"player\[1\] is 0, .* without children"),
     ({"information_set": [0, 0, -1]}, r"information_set\[1\] is 0, .* where no player acts"),

@@ -116,8 +116,7 @@ def best_of_equilibria(game, weights, coarse):
 
 # Trees
 
-FIELDS = ["parent", "player", "information_set", "action", "probability"]
-FIELDS += ["labels", "actions", "outcomes"]
+FIELDS = ["parent", "player", "information_set", "probability", "labels", "actions", "outcomes"]
 
 
 def with_payoffs(game, payoffs):

@@ -64,7 +64,7 @@ def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> Extens
     loaded, turns, by_string = as_turn_based(game)
     name = game if isinstance(game, str) else str(loaded)
     rules = _Named(OpenSpielHistory(turns.new_initial_state(), by_string))
-    arrays = built(rules).arrays()
+    arrays = built(rules)
     players = range(len(arrays["labels"]))
     sets: Sequence[Indices] = [np.arange(len(labels)) for labels in arrays["labels"]]
     if refine:

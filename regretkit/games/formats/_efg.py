@@ -257,7 +257,6 @@ def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
     index = np.asarray(nodes.information_set)[order]
     # At terminals, index -1 selects the appended last entry.
     children = np.array([*map(len, names), 0])[index]
-    first = 1 + np.cumsum(children) - children
     parent = np.append(-1, np.repeat(np.arange(order.size), children))
     player = np.array([*(entry.player for entry in sets), TERMINAL])[index]
     # Number each player's information sets by first occurrence.
@@ -275,7 +274,6 @@ def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
         parent=parent,
         player=player,
         information_set=number[index],
-        action=np.append(-1, np.arange(1, order.size) - np.repeat(first, children)),
         probability=np.fromiter(chain([1.0], chain.from_iterable(probabilities)), np.float64),
         payoffs=_payoffs(tokens, nodes, order, parent, player == TERMINAL),
         labels=labels,

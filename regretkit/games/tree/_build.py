@@ -1,8 +1,8 @@
-"""Build game trees and graphs from rules."""
+"""Build game trees from rules."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, quote
-from regretkit.games._game import check_payoffs
-from regretkit.games._memory_budget import check_histories, estimated_size
+from regretkit.games._memory_budget import check_histories
 from regretkit.games.tree._history import (
     CHANCE,
-    CHANCE_TOLERANCE,
     TERMINAL,
     check_length,
     path_text,
 )
-from regretkit.games.tree._rules import Batch, HistoryError, Rules
+from regretkit.games.tree._rules import Batch, HistoryError, Objects, Rules
 from regretkit.sets._labels import LazySequence
 
 _DENSE = 8
@@ -28,33 +26,34 @@ _DENSE = 8
 _ESTIMATED = 20_000
 """Number of histories after which the builder estimates the size of the game."""
 
+_NUMBERS = 300_000
+"""Largest number of entries of the widest column in a batch of random plays."""
 
-class Graph(NamedTuple):
-    """The nodes of a game, and the edges between them, contiguous for each node."""
+_ENOUGH = 1e18
+"""Number of histories at which counting stops, far beyond any memory."""
 
-    root: int
-    player: Indices
-    information_set: Indices
-    payoffs: Vector
-    """Payoffs of the terminal nodes, in order, shape ``(terminals, players)``."""
-    parent: Indices
-    child: Indices
-    probability: Vector
-    labels: Sequence[Sequence[str]]
-    actions: Sequence[Sequence[Sequence[str]]]
+
+CUT = -3
+"""The player number of histories without their continuations; see ``built``."""
+
+Acting: TypeAlias = Callable[[Batch], Indices]
 
 
 def built(
-    rules: Rules, memory_limit: float | None = None, states: "States | None" = None
-) -> "Builder":
-    """Visit all histories of a game, and return the builder with its records."""
+    rules: Rules, memory_limit: float | None = None, acting: Acting | None = None
+) -> dict[str, Any]:
+    """Build a game from its rules, and return the arguments of ``GameTree``.
+
+    ``acting`` returns the players of a batch, by default ``players_of``. It may return ``CUT`` for
+    histories whose continuations are not wanted.
+    """
     if not isinstance(rules, Rules):
         raise TypeError(f"rules must be the Rules of a game, got {quote(rules)}")
-    builder = Builder(rules, memory_limit, states)
+    builder = Builder(rules, memory_limit, acting)
     level: Batch | None = rules.start()
     while level is not None:
         level = builder.visit(level)
-    return builder
+    return builder.arrays()
 
 
 class Moves:
@@ -201,133 +200,91 @@ def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
 
 
 class Builder:
-    """Visits the batches of a game level by level, and records them as arrays.
+    """Visits the histories of a game level by level, and records them as arrays."""
 
-    With ``states``, histories with equal ``Rules.state`` are one node. The builder continues two
-    histories of each node, so that ``graph_of`` can compare them.
-    """
-
-    def __init__(self, rules: Rules, limit: float | None, states: "States | None") -> None:
-        self.rules, self._limit, self.states = rules, limit, states
-        self.pending, self.visited, self._depth = 1, 0, 0
-        self._estimated = False
-        self._columns = 0
-        self.sets: dict[int, InformationSets] = {}
-        self.chance = Moves()
-        # One array for each visited batch
+    def __init__(self, rules: Rules, limit: float | None, acting: Acting | None) -> None:
+        self._rules, self._limit = rules, limit
+        self._acting = partial(players_of, rules) if acting is None else acting
+        self._estimated = acting is not None  # random plays do not estimate a graph
+        self._visited, self._depth, self._columns = 0, 0, 0
+        self._sets: dict[int, InformationSets] = {}
+        self._chance = Moves()
+        # One array for each batch
+        self._parent: list[Indices] = [np.array([-1], dtype=np.int32)]
         self._player: list[Indices] = []
         self._information_set: list[Indices] = []
-        self._payoffs: list[Vector] = []
-        # One array for each discovered batch
-        self._parent: list[Indices] = [np.array([-1], dtype=np.int32)]
-        self._action: list[Indices] = [np.array([-1], dtype=np.int32)]
         self._probability: list[Vector] = [np.ones(1)]
+        self._payoffs: list[Vector] = []
 
     def visit(self, level: Batch) -> Batch | None:
         """Record a batch and return the batch of its children, None if there are none."""
         try:
             return self._visit(level)
         except HistoryError as error:
-            found = sum(map(len, self._parent)) - self.pending + error.place
-            raise ValueError(f"{error} at {self._path_found(found)}") from error
+            raise ValueError(f"{error} at {self._path(self._visited + error.place)}") from error
 
     def _visit(self, level: Batch) -> Batch | None:
         check_length(self._depth)
         self._depth += 1
-        player = self._players(level)
-        if self.states is not None:
-            level, player = self._merged(self.states, level, player)
+        player = self._acting(level).astype(np.int32)
         numbers = np.full(player.size, -1, dtype=np.int32)
         self._player.append(player)
         self._information_set.append(numbers)
         found: list[tuple[Indices, Indices]] = []
-        for actor in np.unique(player).tolist():
+        for actor in np.unique(player[player > CUT]).tolist():
             members = np.flatnonzero(player == actor)
             h = level[members] if members.size < player.size else level
             if actor == TERMINAL:
-                self._payoffs.append(self._paid(h))
+                self._payoffs.append(paid_at(self._rules, h, self._players))
                 continue
-            row, action = self.rules.moves(h)
+            row, action = self._rules.moves(h)
             counts = np.bincount(row, minlength=h.size)
             if not counts.all():
-                at = self.path(self.visited + int(members[counts.argmin()]))
+                at = self._path(self._visited + int(members[counts.argmin()]))
+                name = "chance" if actor == CHANCE else f"player {actor}"
                 raise ValueError(
-                    f"no action of {_name(actor)} is legal at {at}; player() must return TERMINAL "
-                    "at the end"
+                    f"no action of {name} is legal at {at}; player() must return TERMINAL at the "
+                    "end"
                 )
             if actor == CHANCE:
-                self.chance.add(counts, action)
+                self._chance.add(counts, action)
             else:
-                self._number(actor, h, members, counts, action, numbers)
+                numbers[members] = self._number(actor, h, members, counts, action)
             found.append((members[row] if members.size < player.size else row, action))
         return self._children(level, player, found) if found else None
 
-    def _players(self, level: Batch) -> Indices:
-        player = np.broadcast_to(np.asarray(self.rules.player(level)), self.pending)
-        if player.dtype.kind not in "iu" or player.min() < TERMINAL or player.max() >= 2**31:
-            raise ValueError(
-                "player() must return players, numbered from 0, CHANCE or TERMINAL, got "
-                f"{quote(player.tolist())}"
-            )
-        return player.astype(np.int32)
-
-    def _merged(self, states: "States", level: Batch, player: Indices) -> tuple[Batch, Indices]:
-        """Return the first two histories of each node, and their players."""
-        local = np.empty(player.size, dtype=np.int64)
-        for actor in np.unique(player).tolist():
-            members = np.flatnonzero(player == actor)
-            h = level[members]
-            if actor == TERMINAL:  # + 0.0 turns -0.0 into 0.0
-                columns = list((self._paid(h) + 0.0).view(np.int64).T)
-            else:
-                columns = checked_columns(self.rules.state(h), h.size, "state()")
-            local[members] = states.of(actor).number(columns, h.size)[0]
-        kept = states.visit(player, local)
-        return level[kept], player[kept]
-
-    def _paid(self, h: Batch) -> Vector:
-        paid = floats(self.rules.payoffs(h), "payoffs()")
-        players = self._payoffs[0].shape[1] if self._payoffs else None
-        if paid.ndim != 2 or len(paid) != h.size or players not in {None, paid.shape[1]}:
-            raise ValueError(
-                f"payoffs() must have shape ({h.size}, {'players' if players is None else players})"
-                f", got {paid.shape}"
-            )
-        return paid
+    @property
+    def _players(self) -> int | None:
+        """Number of players, None before the first terminal history."""
+        return self._payoffs[0].shape[1] if self._payoffs else None
 
     def _number(
-        self,
-        actor: int,
-        h: Batch,
-        members: Indices,
-        counts: Indices,
-        action: Indices,
-        numbers: Indices,
-    ) -> None:
-        """Write the information sets of a player's histories ``members`` into ``numbers``."""
-        columns = checked_columns(self.rules.observed(h), h.size, "observed()")
+        self, actor: int, h: Batch, members: Indices, counts: Indices, action: Indices
+    ) -> Indices:
+        """Return the information sets of a player's histories, ``members`` of their level."""
+        columns = checked_columns(self._rules.observed(h), h.size, "observed()")
         if (self._columns or len(columns)) != len(columns):
             raise ValueError(
                 f"observed() must always have the same number of columns, got {self._columns} and "
                 f"{len(columns)}; pad with -1"
             )
         self._columns = len(columns)
-        own = self.sets.setdefault(actor, InformationSets())
-        numbers[members], equal = own.add(columns, counts, action, self.visited + members)
+        own = self._sets.setdefault(actor, InformationSets())
+        numbers, equal = own.add(columns, counts, action, self._visited + members)
         if not equal.all():
             row = int(np.argmin(equal))
-            wrong, number = int(members[row]), int(numbers[members[row]])
-            label = own.labels(self.rules, actor)[number]
-            expected, end = own.moves.names(self.rules, actor)[number], int(counts[: row + 1].sum())
-            found = [
-                self.rules.action_name(actor, a) for a in action[end - counts[row] : end].tolist()
-            ]
+            number, end = int(numbers[row]), int(counts[: row + 1].sum())
+            label = own.labels(self._rules, actor)[number]
+            expected = own.moves.names(self._rules, actor)[number]
+            legal = action[end - counts[row] : end].tolist()
+            found = [self._rules.action_name(actor, each) for each in legal]
             raise ValueError(
                 f"information set {quote(label)} of player {actor} has actions "
-                f"{quote(list(expected))} at {self.path(int(own.first[number]))}, but "
-                f"{quote(found)} at {self.path(self.visited + wrong)}; histories of an information "
-                "set must have the same actions in the same order"
+                f"{quote(list(expected))} at {self._path(int(own.first[number]))}, but "
+                f"{quote(found)} at {self._path(self._visited + int(members[row]))}; histories of "
+                "an information set must have the same actions in the same order"
             )
+        return numbers
 
     def _children(
         self, level: Batch, player: Indices, found: list[tuple[Indices, Indices]]
@@ -336,207 +293,116 @@ class Builder:
         if len(found) > 1:  # moves of several players: sort by parent
             order = np.argsort(row, kind="stable")
             row, action = row[order], action[order]
-        self._check_size(self.visited + player.size + row.size)
-        counts = np.bincount(row, minlength=player.size)
+        self._check_size(self._visited + player.size + row.size)
         parents, probability = level[row], np.ones(row.size)
         drawn = player[row] == CHANCE
         if drawn.any():
             every = drawn.all()
             h, a = (parents, action) if every else (parents[drawn], action[drawn])
-            probability[drawn] = floats(self.rules.chance(h, a), "chance()")
-        self._parent.append((self.visited + row).astype(np.int32))
-        self._action.append((np.arange(row.size) - (np.cumsum(counts) - counts)[row]).astype("i4"))
+            probability[drawn] = floats(self._rules.chance(h, a), "chance()")
+        self._parent.append((self._visited + row).astype(np.int32))
         self._probability.append(probability)
-        self.visited += player.size
-        self.pending = row.size
-        return self.rules.child(parents, action)
+        self._visited += player.size
+        return self._rules.child(parents, action)
 
     def _check_size(self, found: int) -> None:
-        players = self._payoffs[0].shape[1] if self._payoffs else 2
+        players = self._players or 2
         check_histories(found, players, self._limit)
-        if found > _ESTIMATED and self.states is None and not self._estimated:
+        if found > _ESTIMATED and not self._estimated:
             self._estimated = True
-            check_histories(estimated_size(self.rules), players, self._limit, "about", slack=2.0)
+            check_histories(estimated_size(self._rules), players, self._limit, "about", slack=2.0)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arguments of ``GameTree``."""
         players = self._payoffs[0].shape[1]
-        for actor, own in self.sets.items():
+        for actor, own in self._sets.items():
             if actor >= players:
                 raise ValueError(
-                    f"player {actor}, numbered from 0, acts at {self.path(int(own.first[0]))}, but "
-                    f"payoffs() has only {players} columns"
+                    f"player {actor}, numbered from 0, acts at {self._path(int(own.first[0]))}, "
+                    f"but payoffs() has only {players} columns"
                 )
-        sets = [self.sets.get(player, InformationSets()) for player in range(players)]
+        sets = [self._sets.get(player, InformationSets()) for player in range(players)]
         return {
             "parent": _joined(self._parent),
             "player": _joined(self._player),
             "information_set": _joined(self._information_set),
-            "action": _joined(self._action),
             "probability": _joined(self._probability),
             "payoffs": _joined(self._payoffs),
-            "labels": [own.labels(self.rules, i) for i, own in enumerate(sets)],
-            "actions": [own.moves.names(self.rules, i) for i, own in enumerate(sets)],
-            "outcomes": self.chance.names(self.rules, CHANCE),
+            "labels": [own.labels(self._rules, i) for i, own in enumerate(sets)],
+            "actions": [own.moves.names(self._rules, i) for i, own in enumerate(sets)],
+            "outcomes": self._chance.names(self._rules, CHANCE),
         }
 
-    def path(self, history: int) -> str:
-        """Return the actions of a visited history, for error messages."""
-        return self._path_found(self._found(history))
-
-    def _found(self, history: int) -> int:
-        """Return the number of a visited history among the discovered histories."""
-        return history if self.states is None else int(_joined(self.states.visited)[history])
-
-    def _path_found(self, found: int) -> str:
-        parent, action, path = _joined(self._parent), _joined(self._action), list[str]()
-        while (previous := int(parent[found])) >= 0:
-            path.append(self._names(previous)[int(action[found])])
-            found = self._found(previous)
+    def _path(self, history: int) -> str:
+        """Return the actions that lead to a history, for error messages."""
+        parent, player = _joined(self._parent), _joined(self._player)
+        sets, path = _joined(self._information_set), list[str]()
+        while (previous := int(parent[history])) >= 0:
+            actor, number = int(player[previous]), int(sets[previous])
+            if actor == CHANCE:
+                number = int(np.count_nonzero(player[:previous] == CHANCE))
+            moves = self._chance if actor == CHANCE else self._sets[actor].moves
+            action = history - int(np.searchsorted(parent, previous))
+            path.append(moves.names(self._rules, actor)[number][action])
+            history = previous
         return path_text(path[::-1])
 
-    def _names(self, history: int) -> Sequence[str]:
-        player = _joined(self._player)
-        actor = int(player[history])
-        if actor == CHANCE:
-            previous = int(np.count_nonzero(player[:history] == CHANCE))
-            return self.chance.names(self.rules, CHANCE)[previous]
-        number = int(_joined(self._information_set)[history])
-        return self.sets[actor].moves.names(self.rules, actor)[number]
 
+def estimated_size(rules: Rules, plays: int = 1_000) -> float:
+    """Estimate the number of histories of a game by random plays.
 
-class States:
-    """The nodes of a graph, identified by their player and the state of the rules."""
+    A play chooses each move uniformly among b_k legal ones at length k. The mean over plays of
 
-    def __init__(self) -> None:
-        self._rows: dict[Hashable, Rows] = {}
-        self._visits = np.empty(0, dtype=np.int64)
-        # One array for each batch
-        self.found: list[Indices] = []
-        """The node of each discovered history."""
-        self.visited: list[Indices] = []
-        """The numbers of the visited histories among the discovered ones."""
+        1  +  b_0  +  b_0 b_1  +  b_0 b_1 b_2  +  ...
 
-    def of(self, actor: Hashable) -> Rows:
-        """Return the distinct states of a player."""
-        return self._rows.setdefault(actor, Rows())
+    is an unbiased estimate. Counting stops at 1e18.
 
-    def visit(self, player: Indices, local: Indices) -> Indices:
-        """Assign numbers to nodes by first occurrence, and return which histories to visit."""
-        node, new = self.of(None).number([player, local], player.size)
-        self._visits = np.append(self._visits, np.zeros(new.size, dtype=np.int64))
-        # Number of earlier histories of the same node: visit two of each, one of terminals.
-        order = np.argsort(node, kind="stable")
-        sorted_nodes = node[order]
-        before = np.empty(node.size, dtype=np.int64)
-        before[order] = np.arange(node.size) - np.searchsorted(sorted_nodes, sorted_nodes)
-        before += self._visits[node]
-        np.add.at(self._visits, node, 1)
-        kept = np.flatnonzero(before < np.where(player == TERMINAL, 1, 2))
-        self.visited.append(sum(map(len, self.found)) + kept)
-        self.found.append(node)
-        return kept
-
-
-def graph_of(rules: Rules) -> Graph:
-    """Return the graph of a game, in which histories with equal states are one node."""
-    states = States()
-    builder = built(rules, states=states)
-    arrays = builder.arrays()
-    found, visited = _joined(states.found), _joined(states.visited)
-    parent, node = arrays["parent"][1:], found[visited]
-    child, probability = found[1:], arrays["probability"][1:]
-    first = np.unique(node, return_index=True)[1]
-    check_chance(arrays["player"], parent, probability, builder.path)
-    ends = np.flatnonzero(arrays["player"] == TERMINAL)
-    check_payoffs(arrays["payoffs"], lambda i: f"{builder.path(int(ends[i[0]]))}, player {i[1]}")
-    # Compare the second history of each node with the first: information set and edges.
-    counts = np.bincount(parent, minlength=node.size)
-    begin, second = np.cumsum(counts) - counts, np.setdiff1d(np.arange(node.size), first)
-    former = first[node[second]]
-    equal = (counts[second] == counts[former]) & (
-        arrays["information_set"][second] == arrays["information_set"][former]
-    )
-    if equal.all():
-        edges = [expand_ranges(begin[each], counts[each]) for each in (second, former)]
-        same = (child[edges[0]] == child[edges[1]]) & (
-            probability[edges[0]] == probability[edges[1]]
-        )
-        equal[np.repeat(np.arange(second.size), counts[second])[~same]] = False
-    if not equal.all():
-        i = int(np.argmin(equal))
-        raise ValueError(
-            f"{builder.path(int(former[i]))} and {builder.path(int(second[i]))} have equal states, "
-            "but different continuations"
-        )
-    kept = np.isin(parent, first)
-    return Graph(
-        root=0,
-        player=arrays["player"][first],
-        information_set=arrays["information_set"][first],
-        payoffs=arrays["payoffs"],
-        parent=node[parent[kept]],
-        child=child[kept],
-        probability=probability[kept],
-        labels=arrays["labels"],
-        actions=arrays["actions"],
-    )
-
-
-def graph_of_tree(tree: Any) -> Graph:
-    """Merge the histories of a tree with identical continuations, from the terminals upwards."""
-    numbers: dict[Hashable, int] = {}
-    first: list[int] = []
-    node = np.empty(tree.histories, dtype=np.int64)
-    begin = np.searchsorted(tree.parent, np.arange(tree.histories + 1))
-    paid = np.zeros((tree.histories, tree.players))
-    paid[tree.terminals] = tree.payoffs
-    for history in reversed(range(tree.histories)):
-        children = slice(*begin[history : history + 2].tolist())
-        key = (
-            int(tree.player[history]),
-            int(tree.information_set[history]),
-            node[children].tobytes(),
-            tree.probability[children].tobytes(),
-            tuple(paid[history].tolist()),
-        )
-        node[history] = numbers.setdefault(key, len(first))
-        if node[history] == len(first):
-            first.append(history)
-    histories = np.array(first)
-    counts = np.diff(begin)[histories]
-    edges = expand_ranges(begin[histories], counts)
-    return Graph(
-        root=int(node[0]),
-        player=tree.player[histories],
-        information_set=tree.information_set[histories],
-        payoffs=paid[histories[tree.player[histories] == TERMINAL]],
-        parent=np.repeat(np.arange(histories.size), counts),
-        child=node[edges],
-        probability=tree.probability[edges],
-        labels=list(tree.labels),
-        actions=list(tree.actions),
-    )
-
-
-def check_chance(
-    player: Indices, parent: Indices, probability: Vector, place: Callable[[int], str]
-) -> None:
-    """Raise a ValueError unless the probabilities of each chance node are valid and sum to 1.
-
-    ``place`` returns the description of a node, for the message.
+    References
+    ----------
+    Knuth (1975), "Estimating the efficiency of backtrack programs", Mathematics of Computation 29.
     """
-    drawn = player[parent] == CHANCE
-    source, chances = parent[drawn], probability[drawn]
-    # Comparisons with NaN are false, so both conditions reject NaN.
-    improper = source[~((chances >= 0.0) & (chances < np.inf))]
-    total = np.bincount(source, chances, minlength=player.size)
-    wrong = np.flatnonzero((player == CHANCE) & ~(np.abs(total - 1.0) <= CHANCE_TOLERANCE))
-    for node in [*improper[:1].tolist(), *wrong[:1].tolist()]:
+    random, h = np.random.default_rng(1), rules.start()
+    width = max(rules.moves(h)[0].size, sum(column.size for column in h.columns.values()))
+    plays = plays // 10 if isinstance(rules, Objects) else min(plays, max(10, _NUMBERS // width))
+    h = h[np.zeros(plays, dtype=np.int64)]
+    weight, total = np.ones(plays), 1.0
+    while total < _ENOUGH:
+        check_length(h.length)
+        player = np.broadcast_to(np.asarray(rules.player(h)), h.size)
+        chosen = []
+        for actor in np.unique(player[player != TERMINAL]).tolist():
+            members = np.flatnonzero(player == actor)
+            row, action = rules.moves(h[members])
+            counts = np.bincount(row, minlength=members.size)
+            pick = np.cumsum(counts) - counts + (random.random(members.size) * counts).astype(int)
+            chosen.append((members, action[pick], weight[members] * counts))
+        if not chosen:
+            break
+        members, action, weight = (np.concatenate(part) for part in zip(*chosen, strict=True))
+        total += float(weight.sum()) / plays
+        h = rules.child(h[members], action)
+    return total
+
+
+def players_of(rules: Rules, h: Batch) -> Indices:
+    """Return the acting players of a batch, or raise a ValueError."""
+    player = np.broadcast_to(np.asarray(rules.player(h)), h.size)
+    if player.dtype.kind not in "iu" or player.min() < TERMINAL or player.max() >= 2**31:
         raise ValueError(
-            f"the probabilities of chance at {place(node)} must be at least 0 and sum to 1 within "
-            f"{CHANCE_TOLERANCE:g}, got {quote(chances[source == node].tolist())}"
+            "player() must return players, numbered from 0, CHANCE or TERMINAL, got "
+            f"{quote(player.tolist())}"
         )
+    return player
+
+
+def paid_at(rules: Rules, h: Batch, players: int | None = None) -> Vector:
+    """Return the payoffs of terminal histories, or raise a ValueError."""
+    paid = floats(rules.payoffs(h), "payoffs()")
+    if paid.ndim != 2 or len(paid) != h.size or players not in {None, paid.shape[1]}:
+        raise ValueError(
+            f"payoffs() must have shape ({h.size}, {players or 'players'}), got {paid.shape}"
+        )
+    return paid
 
 
 def checked_columns(columns: Sequence[Any], size: int, name: str) -> list[Any]:
@@ -554,10 +420,6 @@ def checked_columns(columns: Sequence[Any], size: int, name: str) -> list[Any]:
             )
         made += list(column.T) if column.ndim == 2 else [column]
     return made
-
-
-def _name(actor: int) -> str:
-    return "chance" if actor == CHANCE else f"player {actor}"
 
 
 def _narrow(numbers: Any) -> Any:

@@ -12,9 +12,10 @@ from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs
-from regretkit.games.tree._build import built, check_chance
+from regretkit.games.tree._build import built
 from regretkit.games.tree._history import (
     CHANCE,
+    CHANCE_TOLERANCE,
     TERMINAL,
     History,
     path_text,
@@ -48,11 +49,9 @@ class GameTree:
         ``(histories,)``.
     information_set
         The acting player's information set, -1 without one, shape ``(histories,)``.
-    action
-        Index, at the parent, of the action that leads to each history, -1 for the first, shape
-        ``(histories,)``.
     probability
-        Probability of this action if chance takes it, else 1, shape ``(histories,)``.
+        Probability of the action that leads to each history if chance takes it, else 1, shape
+        ``(histories,)``.
     payoffs
         Payoff of each player at each terminal history, shape ``(terminals, players)``.
     labels
@@ -68,7 +67,7 @@ class GameTree:
 
     >>> tree = GameTree(
     ...     parent=[-1, 0, 0], player=[0, -2, -2], information_set=[0, -1, -1],
-    ...     action=[-1, 0, 1], probability=[1.0, 1.0, 1.0], payoffs=[[1.0], [2.0]],
+    ...     probability=[1.0, 1.0, 1.0], payoffs=[[1.0], [2.0]],
     ...     labels=[["start"]], actions=[[["one", "two"]]],
     ... )
     >>> tree
@@ -81,6 +80,7 @@ class GameTree:
     player: Indices
     information_set: Indices
     action: Indices
+    """Index, at the parent, of the action that leads to each history, -1 for the first."""
     probability: Vector
     payoffs: Vector
     terminals: Indices
@@ -99,7 +99,6 @@ class GameTree:
         parent: Iterable[int],
         player: Iterable[int],
         information_set: Iterable[int],
-        action: Iterable[int],
         probability: ArrayLike,
         payoffs: ArrayLike,
         labels: Sequence[Sequence[str]],
@@ -109,7 +108,6 @@ class GameTree:
         self.parent = compact(parent, "parent")
         self.player = compact(player, "player")
         self.information_set = compact(information_set, "information_set")
-        self.action = compact(action, "action")
         self.probability = _numbers(probability, "probability")
         self.payoffs = _numbers(payoffs, "payoffs")
         previous, numbers = self.parent[:-1], np.arange(1, self.parent.size)
@@ -127,6 +125,8 @@ class GameTree:
         self.actions = tuple(map(_names_of_actions, actions))
         self.outcomes = _names_of_actions(outcomes)
         counts = np.bincount(self.parent[1:], minlength=self.histories)
+        first = 1 + np.cumsum(counts) - counts
+        self.action = compact(np.append(-1, numbers - first[self.parent[1:]]))
         self.sizes = tuple(map(read_only, _check_tree(self, counts)))
 
     @classmethod
@@ -147,7 +147,7 @@ class GameTree:
         MemoryError
             If the tree does not fit. It is raised early, by an estimate from random plays.
         """
-        return cls(**built(rules, memory_limit).arrays())
+        return cls(**built(rules, memory_limit))
 
     @classmethod
     def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
@@ -156,7 +156,7 @@ class GameTree:
         Labels are ``str`` of information sets and actions. Only the ``History`` objects of two
         successive lengths are in memory at a time.
         """
-        arrays = built(Objects(root), memory_limit).arrays()
+        arrays = built(Objects(root), memory_limit)
         for name in ("labels", "actions"):
             arrays[name] = list(map(tuple, arrays[name]))
         arrays["outcomes"] = shared(arrays["outcomes"])
@@ -264,7 +264,7 @@ def _names_of_actions(names: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]
 def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
     """Check a tree, given numbers of children, and return the sizes of information sets."""
     histories, terminals, players = tree.histories, tree.terminals.size, tree.players
-    shapes = dict.fromkeys(("player", "information_set", "action", "probability"), (histories,))
+    shapes = dict.fromkeys(("player", "information_set", "probability"), (histories,))
     for name, shape in {**shapes, "payoffs": (terminals, players)}.items():
         if getattr(tree, name).shape != shape:
             raise ValueError(
@@ -277,12 +277,9 @@ def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
             f"{len(tree.actions)}"
         )
     player, sets, chance = tree.player, tree.information_set, tree.player == CHANCE
-    sibling = np.append(False, tree.parent[1:] == tree.parent[:-1])
-    following = np.where(sibling, np.roll(tree.action, 1) + 1, 0)
     sizes, outside = list[Indices](), (player < TERMINAL) | (player >= players)
     _check((player == TERMINAL) != (counts == 0), "player", player, "is TERMINAL without children")
     _check(outside, "player", player, f"is 0 to {players - 1}, CHANCE (-1) or TERMINAL (-2)")
-    _check(tree.action[1:] != following[1:], "action", tree.action, "counts children from 0", 1)
     _check((player < 0) != (sets < 0), "information_set", sets, "is -1 where no player acts")
     for i, (labels, actions) in enumerate(zip(tree.labels, tree.actions, strict=True)):
         own = player == i
@@ -309,15 +306,22 @@ def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
 
     drawn = np.append(False, chance[tree.parent[1:]])
     _check(~drawn & (tree.probability != 1), "probability", tree.probability, "is 1 after players")
-    check_chance(player, tree.parent[1:], tree.probability[1:], place)
+    source, chances = tree.parent[drawn], tree.probability[drawn]
+    total = np.bincount(source, chances, minlength=histories)
+    # Comparisons with NaN are false, so both conditions reject NaN.
+    improper = source[~((chances >= 0.0) & (chances < np.inf))]
+    wrong = np.flatnonzero(chance & ~(np.abs(total - 1.0) <= CHANCE_TOLERANCE))
+    for node in np.append(improper, wrong).tolist()[:1]:
+        raise ValueError(
+            f"the probabilities of chance at {place(node)} must be at least 0 and sum to 1 within "
+            f"{CHANCE_TOLERANCE:g}, got {quote(chances[source == node].tolist())}"
+        )
     check_payoffs(tree.payoffs, lambda i: f"{place(int(tree.terminals[i[0]]))}, player {i[1]}")
     return sizes
 
 
-def _check(
-    wrong: NDArray[np.bool_], name: str, array: NDArray[Any], rule: str, begin: int = 0
-) -> None:
+def _check(wrong: NDArray[np.bool_], name: str, array: NDArray[Any], rule: str) -> None:
     """Raise a ValueError about the first wrong entry of an array."""
     if wrong.any():
-        i = begin + int(np.argmax(wrong))
+        i = int(np.argmax(wrong))
         raise ValueError(f"{name}[{i}] is {array[i]}, but {name} {rule}")
