@@ -18,8 +18,7 @@ from regretkit.display._style import (
 )
 from regretkit.evaluation import hold_em_report
 from regretkit.games import Profile
-from regretkit.games._behavioral import ProfileLike
-from regretkit.games._profile_table import label_of, simplices_of
+from regretkit.games._profile import ProfileLike, label_of, simplices_of
 from regretkit.games.poker._cards import RANKS
 from regretkit.games.public import PublicGame
 from regretkit.games.public._tree import Path

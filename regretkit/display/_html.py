@@ -22,7 +22,7 @@ from regretkit.games import (
     NormalFormGame,
     Profile,
 )
-from regretkit.games._profile_table import MOST, blocks_of, label_of, shown_actions
+from regretkit.games._profile import MOST, blocks_of, label_of, shown_actions
 from regretkit.games.public import PublicGame
 
 _DRAWN = 120

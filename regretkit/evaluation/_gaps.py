@@ -11,19 +11,19 @@ from regretkit._util._lazy_import import import_registered
 from regretkit._util._typing import Vector
 from regretkit._util._validate import vector
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.games._behavioral import (
-    BehavioralStrategyLike,
-    ProfileLike,
-    as_vector,
-    as_vectors,
-    is_behavior,
-)
 from regretkit.games._game import (
     as_profile,
     check_game,
     check_linear,
     check_player,
     check_strategy,
+)
+from regretkit.games._profile import (
+    BehavioralStrategyLike,
+    ProfileLike,
+    as_vector,
+    as_vectors,
+    is_behavior,
 )
 from regretkit.games.public import PublicGame
 from regretkit.sets import DecisionDAG

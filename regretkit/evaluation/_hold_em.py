@@ -8,7 +8,7 @@ import numpy as np
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind
 from regretkit.evaluation._gaps import best_response_gains
-from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games._profile import ProfileLike, as_vectors
 from regretkit.games.poker._cards import RANKS, SUITS
 from regretkit.games.public import Compare, Free, PublicGame
 from regretkit.games.public._tree import Path, actions_of

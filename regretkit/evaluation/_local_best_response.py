@@ -21,7 +21,8 @@ from regretkit.evaluation._monte_carlo import (
 )
 from regretkit.games import Game, History, Playable
 from regretkit.games._adapters import as_history, payoff_bounds
-from regretkit.games._behavioral import (
+from regretkit.games._game import check_game, check_player, check_strategy
+from regretkit.games._profile import (
     Behavior,
     BehavioralStrategyLike,
     ProfileLike,
@@ -29,7 +30,6 @@ from regretkit.games._behavioral import (
     as_vectors,
     behaviors,
 )
-from regretkit.games._game import check_game, check_player, check_strategy
 from regretkit.games.tree._history import actions_of, payoffs_of
 from regretkit.sets import DecisionTree
 

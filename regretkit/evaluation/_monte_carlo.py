@@ -30,7 +30,7 @@ from regretkit.games import (
     Profile,
 )
 from regretkit.games._adapters import as_history, payoff_bounds
-from regretkit.games._behavioral import (
+from regretkit.games._profile import (
     Behavior,
     ProfileLike,
     as_vectors,

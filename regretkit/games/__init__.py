@@ -3,10 +3,6 @@
 from regretkit.games._adapters import InformationSet as InformationSet
 from regretkit.games._adapters import Playable as Playable
 from regretkit.games._adapters import as_history as as_history
-from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
-from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
-from regretkit.games._behavioral import ProfileLike as ProfileLike
-from regretkit.games._behavioral import uniform_behavior as uniform_behavior
 from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGame
 from regretkit.games._extensive_form import ImperfectRecallGame as ImperfectRecallGame
 from regretkit.games._fingerprint import fingerprint as fingerprint
@@ -14,7 +10,11 @@ from regretkit.games._game import Game as Game
 from regretkit.games._graph import GraphGame as GraphGame
 from regretkit.games._normal_form import NormalFormGame as NormalFormGame
 from regretkit.games._normal_form import matrix_game as matrix_game
+from regretkit.games._profile import BehavioralStrategy as BehavioralStrategy
+from regretkit.games._profile import BehavioralStrategyLike as BehavioralStrategyLike
 from regretkit.games._profile import Profile as Profile
+from regretkit.games._profile import ProfileLike as ProfileLike
+from regretkit.games._profile import uniform_behavior as uniform_behavior
 from regretkit.games._registry import load as load
 from regretkit.games._registry import load_rules as load_rules
 from regretkit.games._registry import names as names

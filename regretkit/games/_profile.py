@@ -1,53 +1,56 @@
-"""Strategy profiles: vectors, tables and files."""
+"""Strategy profiles: vectors, behavioral strategies, tables and files."""
 
 import json
+import math
+import textwrap
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
+from attrs import define
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._errors import printable
-from regretkit._util._files import replace_file, rows_to_dataframe, write_csv
+from regretkit._util._files import read_file, replace_file, rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import candidates, did_you_mean, must_be, quote, vector
-from regretkit.games._adapters import InformationSet
+from regretkit._util._validate import (
+    ATOL,
+    candidates,
+    did_you_mean,
+    floats,
+    must_be,
+    quote,
+    vector,
+)
+from regretkit.games._adapters import InformationSet, distinct
 from regretkit.games._fingerprint import fingerprint
-from regretkit.games._game import Game, as_profile, check_game, check_strategy
-from regretkit.games._profile_table import (
-    MOST,
-    behavior_in,
-    behavior_of,
-    blocks_of,
-    distribution,
-    label_of,
-    reach_of,
-    read_json,
-    shown_actions,
-    simplices_of,
-    strategy_of,
-    table_lines,
-    thresholded,
-    vector_of,
-    visited_tree,
+from regretkit.games._game import (
+    Game,
+    as_profile,
+    as_strategies,
+    check_game,
+    check_linear,
+    check_strategy,
 )
 from regretkit.games._registry import load, names
 from regretkit.games.tree._history import History
 from regretkit.games.tree._rules import Rules
-from regretkit.sets import DecisionTree, StrategySet
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 from regretkit.sets._base import as_sets
 
 if TYPE_CHECKING:
     import pandas as pd
 
+BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
+"""A function of an information set and its actions that returns their probabilities."""
 
-_COLUMNS: tuple[str, ...] = ("player", "information_set", "label", "action", "probability", "reach")
-"""Columns of ``to_csv``; ``reach`` is the player's probability of reaching the information set."""
+BehavioralStrategyLike: TypeAlias = BehavioralStrategy | Mapping[Hashable, ArrayLike]
+"""A function, or a mapping from information sets to the probabilities of their actions."""
 
-_FORMAT, _VERSION = "regretkit strategy", 1
+ProfileLike: TypeAlias = Sequence[Vector | BehavioralStrategyLike]
+"""For each player a vector of its set, a function, or a mapping."""
 
 Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
@@ -55,6 +58,24 @@ Key: TypeAlias = int | str | tuple[int, str | int]
 Stated: TypeAlias = Game | History | Rules
 Origin: TypeAlias = Stated | Mapping[str, str | None] | None
 """A game, its rules, or its description as in ``to_dict``."""
+
+MOST = 60
+"""Largest number of information sets of a player in a printed table."""
+
+_ZERO, _ZEROS = 0.00005, 3
+"""Smallest probability that does not print as 0.0000; most such zeros in one row of a table."""
+
+_WIDTH, _NAME = 80, 30
+"""Characters in a line of a printed table, and in the longest name that shares its line."""
+
+_ROUNDING = 1e-12
+"""Distance of a sum of probabilities from 1 up to which they are not normalized."""
+
+_COLUMNS: tuple[str, ...] = ("player", "information_set", "label", "action", "probability", "reach")
+"""Columns of ``to_csv``; ``reach`` is the player's probability of reaching the information set."""
+
+_FORMAT, _VERSION = "regretkit strategy", 1
+_RECORD = {"information_set", "label", "actions", "probabilities"}
 
 
 class Profile(tuple[Vector, ...]):
@@ -141,44 +162,6 @@ class Profile(tuple[Vector, ...]):
         ]
         return cls(played, game.domains, game)
 
-    @classmethod
-    def from_labels(
-        cls,
-        game: Game,
-        strategies: Mapping[Key, ArrayLike],
-        *,
-        otherwise: Literal["uniform"] | None = None,
-    ) -> "Profile":
-        """Return the profile with these distributions at the information sets.
-
-        Parameters
-        ----------
-        game
-            The game.
-        strategies
-            Distributions by label, as in ``replace``.
-        otherwise
-            The strategy at all other information sets: ``"uniform"``, or None to raise a ValueError
-            if one of them has more than one action.
-
-        Examples
-        --------
-        >>> from regretkit.games import kuhn_poker
-        >>> strategies = {"J": [0.8, 0.2], "Kb": [0, 1]}
-        >>> profile = Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform")
-        >>> profile["J"], profile["Q"]
-        (array([0.8, 0.2]), array([0.5, 0.5]))
-        """
-        if otherwise not in ("uniform", None):
-            raise ValueError(f"otherwise must be 'uniform' or None, got {quote(otherwise)}")
-        uniform = cls.uniform(game)
-        profile = uniform.replace(strategies)
-        if otherwise is None and (missing := list(uniform._missing(strategies))):
-            raise ValueError(
-                f"strategies lacks {candidates(missing, 6)}; add them, or pass otherwise='uniform'"
-            )
-        return profile
-
     def replace(self, strategies: Mapping[Key, ArrayLike]) -> "Profile":
         """Return this profile with other strategies at some information sets.
 
@@ -217,8 +200,8 @@ class Profile(tuple[Vector, ...]):
                 check_strategy(played[key], domain, key, name)
         for player in {player for player, _ in changed}:
             domain = self.domains[player]
-            simplices = simplices_of(domain, player)
-            behavior = behavior_of(played[player], domain).copy()
+            simplices, behavior = simplices_of(domain, player), behavior_of(played[player], domain)
+            behavior = behavior.copy()
             for (owner, number), (key, value) in changed.items():
                 if owner == player:
                     actions, name = simplices.labels.actions(number), f"strategies[{quote(key)}]"
@@ -246,34 +229,21 @@ class Profile(tuple[Vector, ...]):
         """
         minimum = _validate.number(minimum, "minimum", minimum=0.0, maximum=1.0)
         played = []
-        for player, (strategy, domain) in enumerate(zip(self, self.domains, strict=True)):
-            behavior, simplices = behavior_of(strategy, domain), simplices_of(domain, player)
-            played.append(strategy_of(thresholded(behavior, simplices, minimum), domain))
+        for player, domain in enumerate(self.domains):
+            simplices, behavior = self._distributions(player)
+            limit = simplices.repeat(np.minimum(simplices.max(behavior), minimum))
+            kept = np.where(behavior >= limit, behavior, 0.0)
+            # Distributions that lose no action stay bitwise identical.
+            lost = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) > 0.0
+            kept = np.where(lost, simplices.normalize(kept), behavior)
+            played.append(strategy_of(kept, domain))
         return self._with(played)
 
     def _with(self, strategies: Iterable[Vector]) -> "Profile":
         return Profile(strategies, self.domains, self._game, self._visited)
 
-    def _missing(self, strategies: Mapping[Any, ArrayLike]) -> Iterator[str]:
-        """Yield the information sets of at least two actions that ``strategies`` lacks."""
-        given = {self._place(key) for key in strategies if isinstance(key, str | tuple)}
-        for player, domain in enumerate(self.domains):
-            simplices = blocks_of(domain)
-            if player in strategies or simplices is None:
-                continue
-            for i in np.flatnonzero(simplices.sizes > 1).tolist():
-                if (player, i) not in given:
-                    yield label_of(simplices, i) or f"{player, i}"
-
-    # Profiles are immutable. A pickle holds the game's description, not the game.
-
-    def __copy__(self) -> "Profile":
-        return self
-
-    def __deepcopy__(self, memo: object) -> "Profile":
-        return self
-
     def __reduce__(self) -> tuple[type["Profile"], tuple[object, ...]]:
+        # A copy holds the game's description, not the game.
         game = None if self._game is None else self._description()
         keys = None if self._visited is None else [*map(list, self._visited)]
         return Profile, (tuple(self), self.domains, game, keys)
@@ -300,9 +270,14 @@ class Profile(tuple[Vector, ...]):
         """Return a player's vector, or the distribution over actions at an information set."""
         if isinstance(key, str | tuple):
             player, number = self._place(key)
-            block = simplices_of(self.domains[player], player).block(number)
-            return behavior_of(self[player], self.domains[player])[block]
+            simplices, behavior = self._distributions(player)
+            return behavior[simplices.block(number)]
         return super().__getitem__(key)
+
+    def _distributions(self, player: int) -> tuple[Simplices, Vector]:
+        """Return a player's information sets, and its distributions there, concatenated."""
+        domain = self.domains[player]
+        return simplices_of(domain, player), behavior_of(self[player], domain)
 
     @property
     def visited(self) -> bool:
@@ -329,8 +304,7 @@ class Profile(tuple[Vector, ...]):
         >>> play("J", ["p", "b"])
         array([0.9, 0.1])
         """
-        domain = self.domains[player]
-        simplices, played = simplices_of(domain, player), behavior_of(self[player], domain)
+        simplices, played = self._distributions(player)
         numbers: dict[Hashable, int | None] = {}
 
         def play(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
@@ -353,7 +327,8 @@ class Profile(tuple[Vector, ...]):
 
     def _number(self, player: int, information_set: Hashable) -> int | None:
         """Return the number of an information set of a history, None if not visited."""
-        labels, label = simplices_of(self.domains[player], player).labels, str(information_set)
+        simplices, label = simplices_of(self.domains[player], player), str(information_set)
+        labels = simplices.labels
         if self._visited is not None:
             number = self._visited[player].get(information_set)
             if number is not None and labels.block(number) == label:
@@ -361,8 +336,8 @@ class Profile(tuple[Vector, ...]):
             return labels.find(label) if labels.numbers(label) else None
         if not isinstance(information_set, InformationSet):
             return labels.find(label)
-        number, blocks = information_set.number, simplices_of(self.domains[player], player).blocks
-        if number >= blocks or (labels.named and labels.block(number) != label):
+        number = information_set.number
+        if number >= simplices.blocks or (labels.named and labels.block(number) != label):
             raise ValueError(
                 f"player {player} has no information set {number} with label {quote(label)}: the "
                 "profile belongs to another game"
@@ -454,8 +429,7 @@ class Profile(tuple[Vector, ...]):
 
     def _records(self, player: int) -> Iterator[dict[str, Any]]:
         """Yield the record of each information set of a player, for files."""
-        domain = self.domains[player]
-        simplices, behavior = simplices_of(domain, player), behavior_of(self[player], domain)
+        simplices, behavior = self._distributions(player)
         for number in range(simplices.blocks):
             yield {
                 "information_set": number,
@@ -491,7 +465,7 @@ class Profile(tuple[Vector, ...]):
             default ``load`` builds the game from its name in the file; a profile of visited
             information sets does not need it.
         """
-        return cls._read(read_json(Path(path)), game, str(path))
+        return cls._read(read_json(path), game, str(path))
 
     @classmethod
     def _read(cls, data: Any, game: Any, source: str) -> "Profile":
@@ -541,9 +515,9 @@ class Profile(tuple[Vector, ...]):
         for number in range(min(simplices.blocks, MOST)):
             actions = [*map(printable, simplices.labels.actions(number))]
             pairs, zeros = shown_actions(actions, behavior[simplices.block(number)])
-            note = "(never reached)" if number in unreached else ""
-            note = f"{zeros} others 0.0000" if zeros else note
-            rows.append((printable(label_of(simplices, number) or ""), pairs, note))
+            notes = ["(never reached)"] if number in unreached else []
+            notes = [f"{zeros} others 0.0000"] if zeros else notes
+            rows.append((printable(label_of(simplices, number) or ""), pairs, notes))
         yield from table_lines(rows)
         if simplices.blocks > MOST:
             yield f"  ... {simplices.blocks - MOST} more information sets"
@@ -555,6 +529,266 @@ class Profile(tuple[Vector, ...]):
         from regretkit.display._html import profile_html
 
         return profile_html(self)
+
+
+# Sets of strategies
+
+
+def blocks_of(domain: StrategySet) -> Simplices | None:
+    """Return the simplices of a player's information sets, None if the set has none."""
+    if isinstance(domain, DecisionTree):
+        return domain.simplices
+    return domain if isinstance(domain, Simplices) else None
+
+
+def simplices_of(domain: StrategySet, player: int) -> Simplices:
+    """Return ``blocks_of``, or raise a ValueError if the set has no information sets."""
+    simplices = blocks_of(domain)
+    if simplices is None:
+        raise ValueError(
+            f"player {player} plays on {quote(domain)}, which has no information sets; use "
+            f"profile[{player}]"
+        )
+    return simplices
+
+
+def behavior_of(strategy: Vector, domain: StrategySet) -> Vector:
+    """Return the distributions over actions at all information sets, concatenated."""
+    return domain.behavior(strategy) if isinstance(domain, DecisionTree) else strategy
+
+
+def strategy_of(behavior: Vector, domain: StrategySet) -> Vector:
+    """Return the vector of a player's set with these distributions at its information sets."""
+    return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
+
+
+def reach_of(strategy: Vector, domain: StrategySet) -> Vector:
+    """Return the probability that a player's strategy reaches each of its information sets."""
+    if isinstance(domain, DecisionTree):
+        return domain.reach(strategy)
+    simplices = blocks_of(domain)
+    return np.ones(0 if simplices is None else simplices.blocks)
+
+
+def label_of(simplices: Simplices, number: int) -> str | None:
+    """Return the label of an information set, None if they have no labels."""
+    return simplices.labels.block(number) if simplices.labels.named else None
+
+
+def vector_of(
+    behavior_at: Callable[[Hashable, Sequence[Hashable]], Vector], domain: StrategySet, player: int
+) -> Vector:
+    """Evaluate a behavioral strategy at every information set, and return it as a vector."""
+    simplices = simplices_of(domain, player)
+    behavior = np.empty(simplices.dimension)
+    for number in range(simplices.blocks):
+        information_set = InformationSet(number, label_of(simplices, number) or "")
+        actions = distinct(simplices.labels.actions(number))
+        behavior[simplices.block(number)] = behavior_at(information_set, actions)
+    return strategy_of(behavior, domain)
+
+
+def distribution(value: ArrayLike, actions: Sequence[str], place: str) -> Vector:
+    """Return the probabilities of these actions, or raise a ValueError unless they sum to 1."""
+    probabilities = floats(value, place)
+    if probabilities.shape != (len(actions),):
+        raise ValueError(
+            f"{place} must have {len(actions)} probabilities, of the actions "
+            f"{candidates(actions)}, got {quote(value, 60)}"
+        )
+    total = math.fsum(probabilities)
+    if not (probabilities.min() >= 0.0 and abs(total - 1.0) <= ATOL):  # nor NaN
+        raise ValueError(
+            f"{place} must have probabilities from 0 to 1 that sum to 1 within {ATOL:g}, got "
+            f"{quote(value, 60)}"
+        )
+    return probabilities if abs(total - 1.0) <= _ROUNDING else probabilities / total
+
+
+# Behavioral strategies
+
+
+def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+    """Return equal probabilities at every information set.
+
+    Examples
+    --------
+    >>> uniform_behavior("Kb", ["p", "b"])
+    array([0.5, 0.5])
+    """
+    return np.full(len(actions), 1.0 / len(actions))
+
+
+@define(eq=False)
+class Behavior:
+    """A player's behavioral strategy, with checks of its probabilities."""
+
+    strategy: BehavioralStrategyLike
+    player: int
+
+    def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+        """Return the probabilities of the actions, normalized."""
+        if isinstance(self.strategy, Mapping):
+            answer = self._entry(self.strategy, information_set)
+        else:
+            answer = self.strategy(information_set, actions)
+        place = f"player {self.player}'s probabilities at {quote(str(information_set))}"
+        probabilities = floats(answer, place)
+        if probabilities.shape != (len(actions),):
+            raise ValueError(
+                f"{place} have shape {probabilities.shape}, but there are {len(actions)} actions: "
+                f"{', '.join(map(repr, actions))}"
+            )
+        # Comparisons with NaN are false, so NaN raises.
+        if not (probabilities.min() >= -ATOL and abs(probabilities.sum() - 1.0) <= ATOL):
+            raise ValueError(f"{place} must be at least 0 and sum to 1, got {quote(answer)}")
+        probabilities = np.maximum(probabilities, 0.0)
+        normalized: Vector = probabilities / probabilities.sum()
+        return normalized
+
+    def _entry(self, answers: Mapping[Hashable, ArrayLike], information_set: Hashable) -> ArrayLike:
+        name = str(information_set)
+        for key in (information_set, name):
+            if key in answers:
+                return answers[key]
+        hint = did_you_mean(name, [key for key in answers if isinstance(key, str)])
+        raise ValueError(f"strategies[{self.player}] must have an entry for {quote(name)}{hint}")
+
+
+def is_behavior(strategy: object) -> bool:
+    """Return whether a strategy is a function or a mapping."""
+    return callable(strategy) or isinstance(strategy, Mapping)
+
+
+def behaviors(strategies: ProfileLike, game: object = None) -> tuple[Behavior, ...]:
+    """Return each player's behavioral strategy. Vectors must lie in ``game.domains``."""
+    if isinstance(strategies, Profile):
+        return tuple(Behavior(strategies.behavior(i), i) for i in range(len(strategies)))
+    if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
+        wanted = "a Profile, or a function or a dict for each player"
+        raise TypeError(must_be("strategies", wanted, strategies))
+    made, given = list[Behavior](), list[Any](strategies)
+    for player, strategy in enumerate(given):
+        behavior = strategy
+        if not is_behavior(strategy):
+            domains, name = getattr(game, "domains", ()), f"strategies[{player}]"
+            if player >= len(domains):
+                wanted = "a function of an information set and its actions, or a dict"
+                raise TypeError(must_be(name, wanted, strategy))
+            own = Profile([strategy], domains[player : player + 1])
+            check_strategy(own[0], domains[player], player, name)
+            behavior = own.behavior(0)
+        made.append(Behavior(behavior, player))
+    return tuple(made)
+
+
+def as_vectors(
+    game: Game, profile: ProfileLike, *, ignored_player: int | None = None
+) -> list[Vector]:
+    """Return ``as_strategies`` of a profile with functions or mappings converted to vectors.
+
+    A function is called at every information set, reached or not.
+    """
+    check_linear(game)
+    given: Any = profile
+    if isinstance(given, Sequence) and any(map(is_behavior, given)):
+        if len(given) != len(game.domains):
+            raise ValueError(
+                f"profile has {len(given)} strategies, but the game has {len(game.domains)} players"
+            )
+        given = [
+            np.zeros(domain.dimension)
+            if player == ignored_player
+            else as_vector(entry, domain, player)
+            for player, (entry, domain) in enumerate(zip(given, game.domains, strict=True))
+        ]
+    return as_strategies(game, given, ignored_player=ignored_player)
+
+
+def as_vector(strategy: Vector | BehavioralStrategyLike, domain: StrategySet, player: int) -> Any:
+    """Convert a function or a mapping to a vector of the player's set."""
+    behavior: Any = strategy
+    return (
+        vector_of(Behavior(behavior, player), domain, player) if is_behavior(behavior) else behavior
+    )
+
+
+# Printed tables
+
+
+def shown_actions(
+    actions: Sequence[str], probabilities: Vector
+) -> tuple[list[tuple[str, float]], int]:
+    """Return the actions that a table shows, and the number of omitted actions."""
+    pairs = list(zip(actions, probabilities.tolist(), strict=True))
+    played = [pair for pair in pairs if pair[1] >= _ZERO]
+    zeros = len(pairs) - len(played)
+    return (played, zeros) if played and zeros > _ZEROS else (pairs, 0)
+
+
+def table_lines(
+    rows: Sequence[tuple[str, list[tuple[str, float]], list[str]]],
+) -> Iterator[str]:
+    """Yield the lines of a table with rows of a name, actions with probabilities, and notes."""
+    width = max((len(name) for name, *_ in rows if len(name) <= _NAME), default=0)
+    widths = [len(action) for _, pairs, _ in rows for action, _ in pairs]
+    column = max((size for size in widths if size <= _NAME), default=0)
+    for name, pairs, notes in rows:
+        items = [f"{action:<{column}} {probability:.4f}" for action, probability in pairs] + notes
+        if len(name) > width:
+            yield f"  {name}"
+            name = ""
+        # Lines break between items, not within: \0 stands for their spaces.
+        lines = textwrap.wrap(
+            "  ".join(item.replace(" ", "\0") for item in items),
+            _WIDTH,
+            initial_indent=f"  {name:<{width}}  ",
+            subsequent_indent=" " * (4 + width),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        yield from (line.replace("\0", " ") for line in lines)
+
+
+# Reading
+
+
+def behavior_in(records: Any, simplices: Simplices, place: str) -> Vector:
+    """Return the distributions in the records of a file, concatenated."""
+    if not isinstance(records, list) or len(records) != simplices.blocks:
+        raise ValueError(f"{place} must be a list of {simplices.blocks} information sets")
+    behavior = np.empty(simplices.dimension)
+    for number, record in enumerate(records):
+        at, actions = f"{place}[{number}]", simplices.labels.actions(number)
+        if not isinstance(record, dict) or record.keys() != _RECORD:
+            raise ValueError(f"{at} must have the entries {sorted(_RECORD)}")
+        known = {"information_set": number, "label": label_of(simplices, number)}
+        for name, value in {**known, "actions": list(actions)}.items():
+            if record[name] != value:
+                raise ValueError(
+                    f"{at}: {name} must be {quote(value, 60)}, got {quote(record[name], 60)}"
+                )
+        behavior[simplices.block(number)] = distribution(record["probabilities"], actions, at)
+    return behavior
+
+
+def visited_tree(records: Any, parents: Any, place: str) -> DecisionTree:
+    """Return the decision tree of the visited information sets in a file."""
+    labels, actions = [row["label"] for row in records], [row["actions"] for row in records]
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{place} must have distinct labels")
+    try:
+        return DecisionTree(parents, list(map(len, actions)), labels=labels, actions=actions)
+    except ValueError as error:
+        raise ValueError(f"{place} and its parents are no decision tree: {error}") from error
+
+
+def read_json(path: str | PathLike[str]) -> object:
+    """Return the value in a JSON file. Errors give the file, the line and the column."""
+    try:
+        return json.loads(read_file(path).decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _named(name: str | None, source: str) -> Game:

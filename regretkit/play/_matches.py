@@ -12,7 +12,7 @@ from regretkit._util._validate import as_generator, quote, whole_number
 from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, pick
 from regretkit.games import CHANCE, BehavioralStrategyLike, History, Playable, Profile
 from regretkit.games._adapters import as_history, payoff_bounds
-from regretkit.games._behavioral import Behavior, behaviors
+from regretkit.games._profile import Behavior, behaviors
 from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
 
 

@@ -13,7 +13,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
 from regretkit.circuits import CFR
 from regretkit.games import Profile
-from regretkit.games._profile_table import label_of, simplices_of
+from regretkit.games._profile import label_of, simplices_of
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import Callback, begin
 from regretkit.play._measures import CorrelatedGap, Measure, as_measures

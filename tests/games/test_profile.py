@@ -128,7 +128,7 @@ def test_a_profile_is_made_of_the_distributions_that_it_shows(seed):
         for player, domain in enumerate(game.domains)
         for number in range(domain.points)
     }
-    again = Profile.from_labels(game, shown)
+    again = Profile.uniform(game).replace(shown)
     replaced = Profile.uniform(game).replace(dict(enumerate(profile)))
     for vector, other, third in zip(profile, again, replaced, strict=True):
         np.testing.assert_allclose(vector, other, atol=1e-12)
@@ -145,15 +145,11 @@ test_strategies_by_hand_that_do_not_fit_are_refused = refusals(
     ({0: np.ones(13)}, ValueError, "must be one of player 0's"),
     ({"J": {"p": 1.0}}, TypeError, "must be numbers"),
     ([1], TypeError, "strategies must be a mapping"),
-    call=lambda strategies: Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform"),
+    call=Profile.uniform(kuhn_poker()).replace,
 )
 
 
-def test_a_profile_that_lacks_information_sets_is_refused():
-    with pytest.raises(ValueError, match=r"lacks 'Q', 'K', 'Jpb'.*11 in all.*otherwise='uniform'"):
-        Profile.from_labels(kuhn_poker(), {"J": [1, 0]})
-    with pytest.raises(ValueError, match="otherwise must be"):
-        Profile.from_labels(kuhn_poker(), {}, otherwise="pure")
+def test_only_a_game_has_a_uniform_profile():
     with pytest.raises(TypeError, match="game must be a Game"):
         Profile.uniform("kuhn_poker")
 

@@ -334,11 +334,7 @@ VISITED_FAULTS = {
         [9] * 6,
         r"\[1\] and its parents are no decision tree",
     ),
-    "other records": (
-        ("players",),
-        [[{"label": "J"}], []],
-        r"\[0\] and its parents are no decision tree",
-    ),
+    "other records": (("players",), [[{"label": "J"}], []], "is not a profile"),
     "one label": (
         ("players", 0, 0, "label"),
         VISITED["players"][0][1]["label"],

@@ -14,8 +14,8 @@ from regretkit._util._validate import did_you_mean, must_be, number, quote, vect
 from regretkit.circuits import DeviationSet, LinearDeviations, TriggerDeviations
 from regretkit.evaluation.correlated._distributions import swap_gain
 from regretkit.games import Game
-from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._game import check_linear
+from regretkit.games._profile import ProfileLike, as_vectors
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 Deviations: TypeAlias = str | Callable[[DecisionTree], DeviationSet]

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ from regretkit._util._validate import quote
 from regretkit.evaluation.exact._fractions import Shares
 from regretkit.evaluation.exact._verifier import check_certificate
 from regretkit.games import NormalFormGame, Profile
-from regretkit.games._profile_table import read_json
+from regretkit.games._profile import read_json
 
 Notion: TypeAlias = Literal["value", "nash", "ce", "cce", "efce", "efcce", "nfcce"]
 """The claim of a certificate: the value of a game, or the gaps to an equilibrium."""
@@ -158,7 +157,7 @@ class Certificate:
     @classmethod
     def from_json(cls, path: FilePath) -> "Certificate":
         """Return the certificate in a file, unchecked: call ``verify``."""
-        data: Any = read_json(Path(path))
+        data: Any = read_json(path)
         try:
             if data["format"] != _FORMAT:
                 raise ValueError(f"its format is {quote(data['format'])}")

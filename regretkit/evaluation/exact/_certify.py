@@ -24,7 +24,7 @@ from regretkit.evaluation.exact._fractions import (
 )
 from regretkit.evaluation.exact._linear_programs import check_constant_sum, check_form
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
-from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games._profile import ProfileLike, as_vectors
 from regretkit.games.public import PublicGame
 
 _OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce")

@@ -25,7 +25,7 @@ from regretkit.evaluation.exact._linear_programs import (
     scaled,
 )
 from regretkit.games import History, NormalFormGame, Profile, Rules
-from regretkit.games._behavioral import as_vectors
+from regretkit.games._profile import as_vectors
 from regretkit.games.public import PublicGame
 from regretkit.games.public._history import pair_payoffs
 from regretkit.sets import DecisionTree, Simplices

@@ -12,9 +12,9 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
-from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._game import check_game, check_player, tree_hint
 from regretkit.games._memory_budget import require
+from regretkit.games._profile import ProfileLike, as_vectors
 from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices

@@ -11,9 +11,8 @@ from attrs import frozen
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote
-from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
-from regretkit.games._profile import Profile
+from regretkit.games._profile import Profile, ProfileLike, as_vectors
 from regretkit.games.bridges._openspiel_states import (
     OpenSpielGame,
     OpenSpielHistory,
