@@ -11,7 +11,7 @@ import ctypes
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -51,9 +51,6 @@ _KINDS: dict[str, Any] = {
     "float": (float, np.floating),
 }
 """The types of numbers; the first match counts."""
-
-_C_TYPES: dict[str, Any] = dict.fromkeys(_KINDS, ctypes.c_int64)
-_C_TYPES |= {"float": ctypes.c_double, "address": ctypes.c_void_p}
 
 _ENTRIES: dict[str, dict[str, Entry]] = {}
 """Machine code of this process, by name and number of results, then by types of arguments."""
@@ -95,7 +92,7 @@ class MachineCode:
             kinds += flat[2]
         entry = self._entries.get(kinds)
         if entry is None:
-            entry = self._entries[kinds] = self._loaded(kinds, arguments)
+            entry = self._entries[kinds] = self._loaded(kinds, leaves, arguments)
         return entry, leaves
 
     def address(self, *arguments: Any) -> int:
@@ -104,19 +101,19 @@ class MachineCode:
         found = ctypes.cast(entry, ctypes.c_void_p).value  # type: ignore[arg-type]
         return int(found or 0)
 
-    def _loaded(self, kinds: str, arguments: tuple[Any, ...]) -> Entry:
+    def _loaded(self, kinds: str, leaves: list[Any], arguments: tuple[Any, ...]) -> Entry:
         """Load machine code from disk, or compile it."""
         key = f"{self._name} {machine()} {self._results} {kinds}".encode()
         name = f"{self._name}.{hashlib.sha256(key).hexdigest()[:16]}.bin"
         for path in (folder / name for folder in _folders()):
             try:
-                return _link(_read(path, key), kinds, self._results)
+                return _link(_read(path, key), leaves, self._results)
             except FileNotFoundError:
                 continue
             except (OSError, CannotCompileError) as error:
                 warn_once(f"machine code in {str(path.parent)!r} is compiled again: {error}")
         found = compile_function(self._function, arguments, self._results)
-        entry = _link(found, kinds, self._results)
+        entry = _link(found, leaves, self._results)
         _write(name, key, found)
         return entry
 
@@ -186,24 +183,15 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
         return [], "none "
     for kind, types in _KINDS.items():
         if isinstance(argument, types):
-            return [argument if kind == "float" else int(argument)], f"{kind} "
+            return [float(argument) if kind == "float" else int(argument)], f"{kind} "
     raise CannotCompileError(f"an argument that is {argument!r:.60}, not an array or a number")
-
-
-def _c_types(kinds: str) -> Iterator[Any]:
-    """Yield the C types of the arrays and numbers in a type of ``_flatten``."""
-    for kind in kinds.split():
-        if kind[0] in "<>|=":
-            yield ctypes.c_void_p  # an address: faster than py_object
-        elif kind in _C_TYPES:
-            yield _C_TYPES[kind]
 
 
 # Linking
 
 
-def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
-    """Load object code into this process."""
+def _link(found: ObjectCode, leaves: Sequence[Any], results: int = 0) -> Entry:
+    """Load object code into this process, for flat arguments of these types."""
     try:
         import llvmlite.binding as llvm  # lazy: many runs do not need it
 
@@ -219,8 +207,9 @@ def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
         address = engine.get_function_address(SYMBOL)
     except (ImportError, OSError, RuntimeError) as error:
         raise CannotLinkError(f"machine code cannot be linked: {error}") from error
-    types = [*_c_types(kinds), *[ctypes.c_void_p] * (results > 0)]
-    entry = ctypes.CFUNCTYPE(None, *types)(address)
+    # Integers have the size of addresses, which are faster than py_object.
+    types = [ctypes.c_double if isinstance(leaf, float) else ctypes.c_int64 for leaf in leaves]
+    entry = ctypes.CFUNCTYPE(None, *types, *[ctypes.c_void_p] * (results > 0))(address)
     vars(entry)["engine"] = engine  # the engine owns the memory of the code
     return entry
 

@@ -15,9 +15,9 @@ The subset
     array or a tuple, ``break``, ``continue``, ``return``. Of an ``if`` with a constant condition,
     only the branch taken is compiled.
 *Expressions*
-    Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditional expressions of booleans,
-    entries and slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``,
-    ``len``, ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of
+    Arithmetic except ``**``, comparisons, ``and``, ``or``, ``not`` and conditional expressions of
+    booleans, entries and slices of arrays, calls of functions within the subset, ``min``, ``max``,
+    ``abs``, ``len``, ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of
     ``math``, ``generator.random()``, ``tuple`` of a generator over a constant tuple, ``isinstance``
     of a tuple. An entry of an integer array can be called: it is the address of machine code.
     The arguments of such a call are numbers, and arrays that are arguments of the caller.
@@ -47,6 +47,8 @@ Functions are inlined.
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from regretkit._compiler._source import lanes as lanes
 from regretkit._compiler._source import plain as plain
@@ -83,16 +85,17 @@ def translate(
     from regretkit._compiler._translator import Translator  # lazy: most code is read from disk
 
     wider: dict[Any, str] = {}
-    while True:
+    text = None
+    while text is None:
         translator = Translator(wider, width)
         try:
-            text = translator.module(function, arguments, results)
+            with np.errstate(all="ignore"):  # constants are computed in Python
+                text = translator.module(function, arguments, results)
         except NotInLanesError:
             return translate(function, arguments, results, width=1)
         except RecursionError:
             translator.refuse("an expression or a chain of calls is too deep")
-        if text is not None:
-            return text, translator.symbols
+    return text, translator.symbols
 
 
 def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:

@@ -35,7 +35,7 @@ def function_of(function: Any) -> _Compute | None:
 
     def compute(translator: "Translator", *given: Any) -> Any:
         if not any(isinstance(x, Number) for x in given):
-            return translator.folded(function, *given)
+            return function(*given)
         whole = name in ("floor", "ceil", "trunc")
         if whole and isinstance(given[0], Number) and not given[0].kind.startswith("float"):
             return given[0]
@@ -52,7 +52,7 @@ def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
 
     def compute(translator: "Translator", given: Any = 0) -> Any:
         if not isinstance(given, Number):
-            return translator.folded(make, given)
+            return make(given)
         least = given.least if kind == "integer" and given.kind == "integer" else None
         least = 0 if kind == "integer" and given.kind == "truth" else least
         if given.kind in ("floats", "truths") and kind == "float":
@@ -64,7 +64,7 @@ def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
 
 def _narrowed(translator: "Translator", given: Any) -> Any:
     if not isinstance(given, Number):
-        return translator.folded(int, given) & 0xFFFFFFFF
+        return int(given) & 0xFFFFFFFF
     whole = translator.converted(given, "integer")
     return translator.emitted("integer", f"and i64 {whole}, 4294967295", 0)
 
@@ -87,7 +87,7 @@ def _same(value: Any) -> Any:
 
 def _absolute(translator: "Translator", given: Any) -> Any:
     if not isinstance(given, Number):
-        return translator.folded(abs, given)
+        return abs(given)
     if given.kind in ("float", "floats"):
         return translator.library("fabs", given)
     if given.kind in ("truth", "unsigned"):
@@ -103,19 +103,19 @@ def _is_instance(translator: "Translator", value: Any, kind: Any) -> Any:
 def _length(translator: "Translator", given: Any) -> Any:
     if isinstance(given, Array) and given.shape:
         return given.shape[0]
-    return translator.folded(len, given)
+    return len(given)
 
 
 def _range(translator: "Translator", *ends: Any) -> Any:
     if not any(isinstance(end, Number) for end in ends):
-        return translator.folded(range, *ends)
+        return range(*ends)
     start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
     return Range(start, stop, step)
 
 
 def _rounded(translator: "Translator", given: Any) -> Any:
     if not isinstance(given, Number) or given.kind != "float":
-        return translator.folded(round, given) if not isinstance(given, Number) else given
+        return round(given) if not isinstance(given, Number) else given
     return translator.call(int, [translator.library("rint", given)], {})
 
 

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from attrs import evolve
+from attrs import define, evolve, field
 
 from regretkit._compiler._functions import (
     INTRINSICS,
@@ -52,22 +52,27 @@ from regretkit._compiler._values import (
 )
 
 
+@define(eq=False)
 class Scope:
     """A function during its translation."""
 
-    def __init__(self, key: object, function: FunctionType, definition: Definition) -> None:
-        self.key, self.function, self.definition = key, function, definition
-        self.values: dict[str, Any] = {}
-        """Names that have a single value."""
-        self.variables: dict[str, Variable] = {}
-        self.end = ""
-        """The label of the function's end, if it has an early return."""
-        self.result: Any = None
-        """The result, or with early returns its variable."""
-        self.loops: list[tuple[str, str]] = []
-        """The targets of ``break`` and ``continue``."""
-        self.within_bounds = bool(function.__globals__.get("WITHIN_BOUNDS"))
+    key: object
+    function: Any
+    definition: Definition
+    values: dict[str, Any] = field(factory=dict)
+    """Names that have a single value."""
+    variables: dict[str, "Variable"] = field(factory=dict)
+    end: str = ""
+    """The label of the function's end, if it has an early return."""
+    result: Any = None
+    """The result, or with early returns its variable."""
+    loops: list[tuple[str, str]] = field(factory=list)
+    """The targets of ``break`` and ``continue``."""
+
+    @property
+    def within_bounds(self) -> bool:
         """Whether indices are never negative, and slices never too long."""
+        return bool(self.function.__globals__.get("WITHIN_BOUNDS"))
 
     def constant(self, name: str) -> Any:
         """Return the value of a name outside the function."""
@@ -326,10 +331,10 @@ class Translator:
         """Return the result of an operation with two operands."""
         function, name = _OPERATORS[operation]
         if not isinstance(left, Number) and not isinstance(right, Number):
-            return self.folded(function, left, right)
+            return function(left, right)
         x, y = self.number(left), self.number(right)
         if operation is ast.Pow:
-            return self._power(x, y, right)
+            self.refuse("** of a variable")
         kind = common_kind(x.kind, y.kind)
         if operation not in (ast.BitAnd, ast.BitOr, ast.BitXor):
             kind = _AS_NUMBER.get(kind, kind)
@@ -346,21 +351,6 @@ class Translator:
         name = f"f{name}" if kind in ("float", "floats") else name
         least = _least_of(operation, x, y, right)
         return self.emitted(kind, f"{name} {TYPES[kind]} {x.text}, {y.text}", least)
-
-    def folded(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Compute a constant in Python."""
-        with np.errstate(all="ignore"):
-            return function(*values)
-
-    def _power(self, x: Number, y: Number, given: Any) -> Any:
-        if isinstance(given, int) and (given == 2 or (x.kind != "float" and given >= 0)):
-            if given == 0:
-                return np.uint64(1) if x.kind == "unsigned" else 1
-            result: Any = x
-            for _ in range(given - 1):
-                result = self.binary(ast.Mult, result, x)
-            return result
-        return self.library("pow", x, y)
 
     def _shifted(self, name: str, x: Number, y: Number, given: Any) -> Number:
         """Shift as NumPy does, also by 64 bits and more."""
@@ -413,7 +403,7 @@ class Translator:
         if operation in (ast.Is, ast.IsNot):
             return (left is right) == (operation is ast.Is)
         if not isinstance(left, Number) and not isinstance(right, Number):
-            return self.folded(_COMPARISONS[operation], left, right)
+            return _COMPARISONS[operation](left, right)
         x, y = self.number(left), self.number(right)
         kind = common_kind(x.kind, y.kind)
         kind = _AS_NUMBER.get(kind, kind)
@@ -787,7 +777,7 @@ class Translator:
             return self.emitted(test.kind, f"xor {TYPES[test.kind]} {test.text}, {true}")
         value = self.expression(node.operand)
         if not isinstance(value, Number):
-            return self.folded(_UNARY[type(node.op)], value)
+            return _UNARY[type(node.op)](value)
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Invert):
@@ -837,7 +827,7 @@ class Translator:
         if isinstance(value, Number):
             kind = "truths" if value.kind in VECTORS else "truth"
             return Number(self.converted(value, kind), kind)
-        return self.folded(bool, value)
+        return bool(value)
 
     def _expression_ifexp(self, node: ast.IfExp) -> Any:
         test = self._condition(node.test)
@@ -926,7 +916,7 @@ class Translator:
         elif isinstance(function, FunctionType) and function not in (lanes, width):
             return self._expanded(function, given, named)
         elif isinstance(function, type) and hasattr(function, "_fields"):
-            return self.folded(lambda: function(*given, **named))
+            return function(*given, **named)
         elif not named and isinstance(function, Hashable) and (compute := function_of(function)):
             return compute(self, *given)
         else:

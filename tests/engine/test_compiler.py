@@ -134,18 +134,18 @@ BITS = "a & b; a | b; a ^ b; a << b; a >> b; ~a"
 CASES = {
     "floats": (FLOATS, FLOATS, float, f"""
         {NUMBERS}; a / b; np.sqrt(a); np.fabs(a); float(a); np.copysign(a, b); np.rint(a); a // 0.5
-        -7.5 % b; a ** 2 if a > 0 else a"""),
+        -7.5 % b"""),
     "ints": (INTS, INTS, int, f"""
-        {NUMBERS}; {BITS}; a ** 2; a ** 5; a ** 0; a // 3; a % 8; a // -1; a % -5; a // 0; a % 0
+        {NUMBERS}; {BITS}; a // 3; a % 8; a // -1; a % -5; a // 0; a % 0
         9 // b; a << 3; a >> 63; a >> 64; a << 70; a << -1; a >> -1; int(a); round(a); np.int64(a)
-        np.uint32(a); a ** 3"""),
+        np.uint32(a)"""),
     "ints to floats": (INTS, INTS, float, """
         a / b; float(a) + 0.5; a * 0.5; 2.0 - a; a // 2.5; a % 2.5; max(a, 0.5); np.float64(a)
         0.5 if a < b else a; math.fabs(a)"""),
     "ints and floats": (INTS, FLOATS, float, """
         a + b; a - b; a * b; a // b; a % b; a / b; b - a; b // a; b % a; min(a, b); max(a, b)"""),
     "uint64": (UNSIGNED, UNSIGNED, np.uint64, f"""
-        {NUMBERS}; {BITS}; a ** 2; a // np.uint64(3); a % np.uint64(8); a >> np.uint64(63)
+        {NUMBERS}; {BITS}; a // np.uint64(3); a % np.uint64(8); a >> np.uint64(63)
         a << np.uint64(64); np.uint64(a); np.uint64(3) * np.uint64(5) + a"""),
     "uint64 and floats": (UNSIGNED, FLOATS, float, "a + b; a * b; a / b; float(a); b - a"),
     "truth and ints": (TRUTHS, INTS, int, "a + b; a * b; b - a; int(a); b << a; b if a else a"),
@@ -179,14 +179,14 @@ def test_operators(name):
 def test_operators_on_the_oldest_processors(name):
     function, arrays = case(name)
     text, symbols = translate(function, arrays)
-    kinds = "".join(_machine_code._flatten(array)[1] for array in arrays)
-    entry = _machine_code._link(ObjectCode(object_code(text, cpu="x86-64"), symbols), kinds, 0)
+    code = ObjectCode(object_code(text, cpu="x86-64"), symbols)
+    entry = _machine_code._link(code, [*map(id, arrays)])
     assert_same(function, *arrays, run=lambda *arrays: entry(*map(id, arrays)))
 
 
 def test_assignments_with_operators():
     floats = ["+= b", "-= b", "*= b", "/= b", "//= b", "%= b"]
-    ints = [*floats[:3], *floats[4:], "&= b", "|= b", "^= b", "<<= b", ">>= b", "**= 2"]
+    ints = [*floats[:3], *floats[4:], "&= b", "|= b", "^= b", "<<= b", ">>= b"]
     for numbers, operators in (FLOATS, floats), (INTS, ints):
         x, y = pairs(numbers, numbers)
         out = np.repeat([x], 2 * len(operators), axis=0)
@@ -216,10 +216,7 @@ def test_functions_of_the_c_library():
     names += [
         "np.hypot(a, b)",
         "np.fmod(a, b)",
-        "a ** b",
-        "a ** 0.5",
-        "2.0 ** a",
-        "a ** 3",
+        "math.pow(min(abs(a), 9.0) + 0.5, min(max(b, -9.0), 9.0))",
         "np.pi * math.e + math.exp(min(a, 1.0))",
     ]
     python, compiled = (np.zeros((len(names), x.size)) for _ in range(2))

@@ -17,8 +17,7 @@ abs(x)
 math.sqrt(x)
 math.exp(x)
 math.floor(x)
-x ** 2
-x ** y
+math.pow(x, y)
 max(x, y)
 min(x, 0.5)
 x if x > y else y
