@@ -17,10 +17,11 @@ The subset
 *Expressions*
     Arithmetic except ``**``, comparisons, ``and``, ``or``, ``not`` and conditional expressions of
     booleans, entries and slices of arrays, calls of functions within the subset, ``min``, ``max``,
-    ``abs``, ``len``, ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of
-    ``math``, ``generator.random()``, ``tuple`` of a generator over a constant tuple, ``isinstance``
-    of a tuple. An entry of an integer array can be called: it is the address of machine code.
-    The arguments of such a call are numbers, and arrays that are arguments of the caller.
+    ``abs``, ``len``, ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types,
+    functions of ``math``, ``generator.random()``, ``tuple`` of a generator over a constant tuple,
+    ``isinstance`` of a tuple. An entry of an integer array can be called: it is the address of
+    machine code. The arguments of such a call are numbers, and arrays that are arguments of the
+    caller.
 *Vectors*
     An entry of ``lanes(array, at, stride, width())`` is a vector of ``width()`` contiguous numbers.
     Arithmetic, comparisons, conditional expressions and functions of ``math`` work lane by lane. If

@@ -55,15 +55,14 @@ def lower(outputs: Iterable[Node], exact: bool = False) -> list[Node]:
     compared = _compared(outputs)
 
     def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
-        if node.op == "normalize":
-            return _normalize(args[0])
-        if node.op == "project":
-            return _project(args[0])
+        if node.op in _LOWERED:
+            return _LOWERED[node.op](*args)
+        strict = exact or node in compared
         if node.op == "regret":
-            return _regret(args[0], args[1], exact or node in compared)
+            return _regret(args[0], args[1], strict)
         if node.op == "add_cancelling":
             total = elementwise("add", *args)
-            return _zero_cancelled(total, args[1]) if exact or node in compared else total
+            return _zero_cancelled(total, args[1]) if strict else total
         return None
 
     return rebuild(outputs, replace)
@@ -138,6 +137,7 @@ def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
     return _zero_cancelled(elementwise("subtract", utility, repeat(value)), repeat(magnitude))
 
 
+_LOWERED = {"normalize": _normalize, "project": _project}
 _WRITTEN_OUT = {0.0, 1.0, -1.0, 0.5, 2.0, math.inf, -math.inf}
 """Constants in the code. Other numbers are parameters: a new value needs no compilation."""
 

@@ -19,7 +19,13 @@ from regretkit.trace._graph import (
 _EXPENSIVE = {*MATH, "divide"}
 _LONG = 8
 """Number of operations from which a cheap expression is stored rather than computed again."""
-_STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
+_REDUCED = {
+    "sum": ("0.0", "{0} += {1}"),
+    "norm": ("0.0", "{0} = hypot({0}, {1})"),
+    "max": ("-inf", "x = {1}\n{0} = x if x > {0} else {0}"),
+    "argmax": ("first", "x = {1}\nif x > {0}_max:\n    {0}_max, {0} = x, a"),
+}
+"""The start of each reduction, and the code for the next entry."""
 _ROOT_STEPS = 100
 _UNROLLED = 4
 """Partial sums of a reduction, which a processor updates in parallel."""
@@ -114,8 +120,8 @@ class Loops:
             return node.args
         return [n for n in nodes_of(node.args) if node.args[-2] not in self._bound[n]]
 
-    def _write(self, depth: int, line: str) -> None:
-        self._lines.append("    " * depth + line)
+    def _write(self, depth: int, text: str) -> None:
+        self._lines += ["    " * depth + line for line in text.split("\n")]
 
     def _scalar(self, node: Node) -> str:
         if node.op == "fill":
@@ -159,7 +165,7 @@ class Loops:
         for node in reductions:
             targets[node] = next(self._variables)
             self._names[node] = targets[node]
-            self._write(depth, f"{targets[node]} = {_STARTS[node.op]}")
+            self._write(depth, f"{targets[node]} = {_REDUCED[node.op][0]}")
             if node.op == "argmax":
                 self._write(depth, f"{targets[node]}_max = -inf")
         needed = self._inside([node.args[0] for node in reductions])
@@ -171,7 +177,7 @@ class Loops:
         self._write(depth, f"for a in range({begin}, last):")
         code = self._body([node.args[0] for node in reductions], "a", depth + 1, kept)
         for node, value in zip(reductions, code, strict=True):
-            self._accumulate(node, targets[node], value, depth + 1)
+            self._write(depth + 1, _REDUCED[node.op][1].format(targets[node], value))
         self._stored.update(kept)
 
     def _four_sums(self, reductions: list[Node], targets: Mapping[Node, str], depth: int) -> str:
@@ -193,19 +199,6 @@ class Loops:
             self._write(depth + 1, f"{name} = {pairs}")
         self._write(depth + 1, f"begin = last - (last - first) % {_UNROLLED}")
         return "begin"
-
-    def _accumulate(self, node: Node, target: str, value: str, depth: int) -> None:
-        if node.op == "sum":
-            self._write(depth, f"{target} += {value}")
-        elif node.op == "norm":
-            self._write(depth, f"{target} = hypot({target}, {value})")
-        else:
-            self._write(depth, f"x = {value}")
-            if node.op == "max":
-                self._write(depth, f"{target} = x if x > {target} else {target}")
-            else:
-                self._write(depth, f"if x > {target}_max:")
-                self._write(depth + 1, f"{target}_max, {target} = x, a")
 
     def _start_cumulations(self, needed: Iterable[Node], depth: int) -> None:
         for node in needed:
@@ -302,11 +295,10 @@ class Loops:
             self._write(depth + 1, f"{low} = ({position} if {move} else {low})")
             self._write(depth + 1, f"{high} = ({high} if {move} else {position})")
             self._write(depth, middle)
-            return
-        self._write(depth + 1, f"{position} += {move}")
-        bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
-        self._write(depth + 1, f"if not {move} > {bound}:")
-        self._write(depth + 2, "break")
+        else:
+            bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
+            self._write(depth + 1, f"{position} += {move}")
+            self._write(depth + 1, f"if not {move} > {bound}:\n    break")
 
     def _keep(self, nodes: Iterable[Node], depth: int) -> None:
         """Write the loop that stores nodes by action in workspace arrays."""
@@ -324,9 +316,8 @@ class Loops:
         self._keep([arg for arg in node.args if arg.op != "rank"], depth)
         name = next(self._free)
         codes = [self._stored.get(arg) or self._names[arg] for arg in node.args]
-        self._write(depth, "for a in range(first, last):")
-        self._write(depth + 1, "x = 0.0")
-        self._write(depth + 1, "for b in range(first, last):")
-        self._write(depth + 2, f"x = {SORTING[node.op].format(*codes)}")
-        self._write(depth + 1, f"{name}[a] = x")
+        update = SORTING[node.op].format(*codes)
+        self._write(depth, "for a in range(first, last):\n    x = 0.0")
+        self._write(depth, f"    for b in range(first, last):\n        x = {update}")
+        self._write(depth, f"    {name}[a] = x")
         self._stored[node] = name

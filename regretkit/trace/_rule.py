@@ -11,6 +11,7 @@ import types
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -95,37 +96,36 @@ class RuleGraph:
 def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
     """Yield a minimizer and its parts, each with its path, except the ``core_of`` a tree."""
     yield "", minimizer
+    inner = _inner_of(minimizer)
+    if inner is not None and _inner_of(inner[1]) is None:
+        return
     for name, value in parts(minimizer):
-        if isinstance(value, RegretMinimizer) and value is not _inner_of(minimizer, at_end=True):
+        if isinstance(value, RegretMinimizer):
             for path, part in owners(value):
                 yield f"{name}.{path}", part
 
 
 def core_of(minimizer: Any) -> Any:
     """Return the minimizer within circuits around a tree, such as CFR, or the minimizer itself."""
-    while (inner := _inner_of(minimizer)) is not None:
-        minimizer = inner
-    return minimizer
-
-
-def _inner_of(minimizer: Any, at_end: bool = False) -> Any:
-    """Return the only part of a circuit around a tree, or None; with ``at_end``, only a core."""
-    if isinstance(minimizer.domain, Simplices) or minimizer.dimension == 1:
-        return None
-    inner = [value for _, value in parts(minimizer) if isinstance(value, RegretMinimizer)]
-    if len(inner) != 1 or inner[0].domain != minimizer.domain:
-        return None
-    return None if at_end and _inner_of(inner[0]) is not None else inner[0]
+    path = core_path(minimizer)
+    return minimizer if path is None else attrgetter(path)(minimizer)
 
 
 def core_path(minimizer: Any) -> str | None:
     """Return the path of the core within circuits around a tree, or None without circuits."""
-    inner = _inner_of(minimizer)
-    if inner is None:
+    names = list[str]()
+    while (inner := _inner_of(minimizer)) is not None:
+        name, minimizer = inner
+        names.append(name)
+    return ".".join(names) or None
+
+
+def _inner_of(minimizer: Any) -> tuple[str, Any] | None:
+    """Return the only part of a circuit around a tree, with its path, or None."""
+    if isinstance(minimizer.domain, Simplices) or minimizer.dimension == 1:
         return None
-    name = next(name for name, value in parts(minimizer) if value is inner)
-    further = core_path(inner)
-    return name if further is None else f"{name}.{further}"
+    inner = [(name, x) for name, x in parts(minimizer) if isinstance(x, RegretMinimizer)]
+    return inner[0] if len(inner) == 1 and inner[0][1].domain == minimizer.domain else None
 
 
 def held_at(minimizer: Any, path: str) -> Any:
@@ -150,20 +150,20 @@ _ATOMS = (bool, int, str, bytes, complex, types.NoneType, type, *_CODE)
 _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 
 
+@functools.cache
+def _slots(kind: type) -> dict[str, Any]:
+    named = [item for base in kind.__mro__ for item in vars(base).items()]
+    return {name: x for name, x in named if isinstance(x, types.MemberDescriptorType)}
+
+
 def _values(part: Any) -> dict[str, Any]:
     """Return an object's attributes, slots included, without computing cached properties."""
-    found: dict[str, Any] = {}
-    for name, slot in _slots(type(part)):  # type: ignore[arg-type]
+    found = dict[str, Any]()
+    for name, slot in _slots(type(part)).items():  # type: ignore[arg-type]
         with contextlib.suppress(AttributeError):
             found[name] = slot.__get__(part)
     found.update(vars(part))
     return found
-
-
-@functools.cache
-def _slots(kind: type) -> list[tuple[str, Any]]:
-    named = [item for base in kind.__mro__ for item in vars(base).items()]
-    return [(name, slot) for name, slot in named if isinstance(slot, types.MemberDescriptorType)]
 
 
 def _of_class(part: Any) -> dict[str, Any]:
@@ -424,6 +424,9 @@ class _Tracing:
             learned = {path: self._held_at(path) for path in inputs}
             if self._core:
                 learned[self._core] = self._held_at(self._core).observed
+                if learned[self._core] is None:
+                    text = "_learn must call observe_utility of its part in every iteration"
+                    raise UntraceableError(text)
             _refuse_one_array(learned)
             return {p: _as(inputs[p].per, x, trace, f"{p} becomes") for p, x in learned.items()}
 
@@ -555,33 +558,24 @@ class _Core:
 
     def __init__(self, strategy: Symbol, domain: StrategySet) -> None:
         self._strategy, self.domain, self.dimension = strategy, domain, domain.dimension
-        self._observed: Any = None
+        self.observed: Any = None
 
     def next_strategy(self) -> Any:
         """Return the core's strategy in this iteration."""
-        if self._observed is not None:
+        if self.observed is not None:
             raise UntraceableError("_learn calls next_strategy of its part after observe_utility")
         return self._strategy
 
     def observe_utility(self, utility: Any) -> None:
         """Store the utility."""
-        if self._observed is not None:
+        if self.observed is not None:
             raise UntraceableError("_learn calls observe_utility of its part twice")
-        self._observed = utility
+        self.observed = utility
 
     def __getattr__(self, name: str) -> Any:
         raise UntraceableError(
             f"it uses .{name} of its part; only next_strategy and observe_utility are supported"
         )
-
-    @property
-    def observed(self) -> Any:
-        """The stored utility."""
-        if self._observed is None:
-            raise UntraceableError(
-                "_learn must call observe_utility of its part in every iteration"
-            )
-        return self._observed
 
 
 def _copied(path: str, value: Any, copies: dict[int, Any]) -> Any:
@@ -710,14 +704,8 @@ def _namespaces(held: Iterable[Any]) -> list[dict[str, Any]]:
     """Return the namespaces of modules that define a rule's parts or their attributes."""
     values = [value for part in held for value in (part, *_values(part).values())]
     kinds = {kind for value in values for kind in type(value).__mro__}
-    functions = [item for kind in kinds for item in vars(kind).values()]
-    functions += [value for value in values if isinstance(value, types.FunctionType)]
-    spaces = [f.__globals__ for f in functions if isinstance(f, types.FunctionType)]
-    spaces += [space for kind in kinds if (space := _module_of(kind)) is not None]
+    items = [item for kind in kinds for item in vars(kind).values()] + values
+    spaces = [item.__globals__ for item in items if isinstance(item, types.FunctionType)]
+    names = {kind.__module__ for kind in kinds} - {"builtins", "abc", "numpy", "typing", "math"}
+    spaces += [vars(sys.modules[name]) for name in names & sys.modules.keys()]
     return list({id(space): space for space in spaces}.values())
-
-
-def _module_of(kind: type) -> dict[str, Any] | None:
-    module = sys.modules.get(kind.__module__)
-    fixed = kind.__module__ in ("builtins", "abc", "numpy", "typing", "math")
-    return None if module is None or fixed else vars(module)
