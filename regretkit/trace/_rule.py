@@ -11,7 +11,6 @@ import types
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +106,9 @@ def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
 
 def core_of(minimizer: Any) -> Any:
     """Return the minimizer within circuits around a tree, such as CFR, or the minimizer itself."""
-    path = core_path(minimizer)
-    return minimizer if path is None else attrgetter(path)(minimizer)
+    while (inner := _inner_of(minimizer)) is not None:
+        minimizer = inner[1]
+    return minimizer
 
 
 def core_path(minimizer: Any) -> str | None:

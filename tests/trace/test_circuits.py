@@ -113,14 +113,6 @@ def test_parameters_of_many_iterations_are_those_of_each():
     assert after == numbers
 
 
-def measuring(self, utility):
-    self.total = float(np.abs(utility).max())
-
-
-def drawing(self, utility):
-    self.regrets = self.regrets + np.random.default_rng().normal(size=utility.size)
-
-
 def sharing(self, utility):
     self.regrets = self.regrets + utility
     self.other = self.regrets
@@ -133,8 +125,6 @@ def of_single_precision(self, utility):
 @pytest.mark.parametrize(
     ("learn", "reason"),
     [
-        (measuring, r"\.max\(\) mixes the blocks.*test_circuits.py:\d+"),
-        (drawing, "result changes from call to call"),
         (sharing, "become one array; write"),
         (of_single_precision, "numbers of float32"),
     ],
