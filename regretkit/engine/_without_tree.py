@@ -317,7 +317,7 @@ def _initial(points: list[PointRule]) -> Vector:
 
 def _views(kernel: Kernel) -> Callable[..., Any]:
     """Return a function that returns a rule's arrays as views of a record or of the workspace."""
-    learned, fixed = len(kernel.learned), len(kernel.constants) + len(kernel.block_constants)
-    kept = [(True, k) for k in range(learned + fixed)]
+    learned = len(kernel.learned)
+    kept = [(True, k) for k in range(len(kernel.arrays) - kernel.workspace)]
     kept[learned:learned] = [(False, k) for k in range(kernel.workspace)]
     return kernels.views((*kept,))

@@ -53,7 +53,7 @@ class PointRule:
         strategy, state = self.minimizer.next_strategy().tolist(), list[list[float]]()
         if self.kernel is not None:
             learned = [held_at(self.minimizer, path) for path in self.kernel.learned]
-            fixed = [*self.kernel.constants, *self.kernel.block_constants]
+            fixed = [array for array, _ in self.kernel.further if array is not None]
             state = [[*np.ravel(x).tolist(), *[0.0] * size][:size] for x in [*learned, *fixed]]
             self._learned, self._time = len(learned), -1
             self._workspace = [[0.0] * size for _ in range(self.kernel.workspace)]

@@ -31,7 +31,7 @@ from regretkit.trace._graph import (
     reduction,
     repeat,
 )
-from regretkit.trace._kernel import BlockFunction, Kernel, KernelTraits, Schedule
+from regretkit.trace._kernel import BlockFunction, Kernel, KernelArray, KernelTraits, Schedule
 from regretkit.trace._rule import RuleGraph
 from regretkit.trace._symbols import STRATEGY, UTILITY, VALUE, is_played
 from regretkit.trace._traits import traits_of
@@ -152,9 +152,8 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
 
     With ``exact``, sums that cancel up to rounding become zero, as in NumPy.
     """
-    names = {per: [n for n in graph.per if graph.per[n] is per] for per in (Per.ACTION, Per.BLOCK)}
     traits, slots = traits_of(graph), dict[Node, None]()
-    order = [*names[Per.ACTION], *names[Per.BLOCK]]
+    order = sorted(graph.per, key=lambda name: graph.per[name] is not Per.ACTION)
     inputs = [graph.inputs[name] for name in order]
     becomes = {k: graph.learned[name] for k, name in enumerate(order)}
     changed = {k: node for k, node in becomes.items() if node is not inputs[k]}
@@ -171,16 +170,14 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     }
     code, workspace = _code(functions, inputs, arrays, len(slots), traits)
     propose, learn = _functions(code)
+    own = [KernelArray(graph.per[name] is Per.ACTION, name) for name in order]
+    constants = [KernelArray(n.per is Per.ACTION, constant=n.detail) for n in arrays]
     return Kernel(
         propose=propose,
         learn=learn,
-        state=tuple(names[Per.ACTION]),
-        block_state=tuple(names[Per.BLOCK]),
+        arrays=(*own, *[KernelArray(True)] * workspace, *constants),
         parameters=Schedule(tuple(slots), graph.numbers),
         traits=traits,
-        workspace=workspace,
-        constants=tuple(node.detail for node in arrays if node.per is Per.ACTION),
-        block_constants=tuple(node.detail for node in arrays if node.per is not Per.ACTION),
     )
 
 

@@ -58,7 +58,7 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
     --------
     >>> from regretkit import RegretMatchingPlus
     >>> kernel = find_kernel(RegretMatchingPlus([2, 3]))
-    >>> kernel.state
+    >>> kernel.learned
     ('regrets',)
     >>> kernel.traits.invariant_to_zero_utility
     True
@@ -94,7 +94,7 @@ def _found(rule: Any, exact: bool) -> _Found:
             kernel = build_kernel(trace_rule(rule), exact=exact)
         except UntraceableError as error:
             kernel = str(error)
-        fixed = isinstance(kernel, Kernel) and (*kernel.constants, *kernel.block_constants)
+        fixed = isinstance(kernel, Kernel) and len(kernel.further) > kernel.workspace
         if key[1] is not None and not fixed:
             if len(_SHARED) >= _MOST:
                 _SHARED.clear()
@@ -190,8 +190,9 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
     traits = attrs.asdict(kernel.traits).items()
     sections = {
         "state": "\n".join(
-            f"b{k} = {name}, per block" if k >= len(kernel.state) else f"s{k} = {name}, per action"
-            for k, name in enumerate(kernel.learned)
+            f"{'bs'[x.by_action]}{k} = {x.name}, per {'action' if x.by_action else 'block'}"
+            for k, x in enumerate(kernel.arrays)
+            if x.name
         ),
         "_propose": as_text({"strategy": graph.strategy}),
         "_learn": as_text(graph.learned),

@@ -105,6 +105,18 @@ class Schedule:
         return rows, dict(zip(self.updates, learned[:, -1].tolist(), strict=True))
 
 
+@frozen
+class KernelArray:
+    """One array of a kernel's argument ``state``."""
+
+    by_action: bool
+    """Whether it has a number for each action; otherwise it has one for each block."""
+    name: str = ""
+    """The path of the rule's array, empty for others."""
+    constant: Vector | None = field(default=None, eq=False)
+    """The numbers of a read-only array, otherwise None."""
+
+
 @frozen(kw_only=True)
 class Kernel:
     """A rule as two functions of one block.
@@ -122,36 +134,26 @@ class Kernel:
         arrays of ``state`` and nothing else. ``value`` is the expected utility of ``strategy`` in
         the block: the regret of action a is ``utility[a] - value``. An iteration calls ``learn``,
         then ``propose``.
-    state
-        Names of the rule's arrays by action, the first arrays of the argument ``state``.
-    block_state
-        Names of the rule's arrays by block, the next arrays of ``state``.
+    arrays
+        The arrays of ``state``: the rule's own, workspace for intermediate results, constants.
     parameters
         The numbers of the argument ``parameters`` in each iteration.
     traits
         Properties that allow an engine to skip work.
-    workspace
-        Number of arrays by action for intermediate results, next in ``state``.
-    constants, block_constants
-        Read-only arrays by action and by block, the last arrays of ``state``.
 
     Examples
     --------
     >>> from regretkit import RegretMatching
     >>> from regretkit.trace import find_kernel
-    >>> find_kernel(RegretMatching(2)).state
+    >>> find_kernel(RegretMatching(2)).learned
     ('regrets',)
     """
 
     propose: BlockFunction
     learn: BlockFunction
-    state: tuple[str, ...]
-    block_state: tuple[str, ...]
+    arrays: tuple[KernelArray, ...]
     parameters: Schedule
     traits: KernelTraits
-    workspace: int
-    constants: Sequence[Vector] = field(eq=False)
-    block_constants: Sequence[Vector] = field(eq=False)
 
     @property
     def source(self) -> str:
@@ -165,21 +167,23 @@ class Kernel:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """Names of the rule's arrays, in the order of ``state``."""
-        return *self.state, *self.block_state
+        """Paths of the rule's arrays, the first of ``state``."""
+        return tuple(array.name for array in self.arrays if array.name)
 
     @property
     def further(self) -> list[tuple[Vector | None, bool]]:
         """The further arrays of ``state``: values (None for workspace), and whether by action."""
-        workspace: list[tuple[Vector | None, bool]] = [(None, True)] * self.workspace
-        constants = [(array, True) for array in self.constants]
-        return workspace + constants + [(array, False) for array in self.block_constants]
+        return [(array.constant, array.by_action) for array in self.arrays if not array.name]
+
+    @property
+    def workspace(self) -> int:
+        """The number of arrays for intermediate results."""
+        return sum(constant is None for constant, _ in self.further)
 
     @property
     def layout(self) -> tuple[bool, ...]:
         """Whether each array of ``state`` is by action; otherwise it is by block."""
-        extra = [by_action for _, by_action in self.further]
-        return (*[True] * len(self.state), *[False] * len(self.block_state), *extra)
+        return tuple(array.by_action for array in self.arrays)
 
     @property
     def numbers(self) -> tuple[str, ...]:
