@@ -10,7 +10,7 @@ from benchmarks import harness
 from benchmarks.harness import Curves, Figures, Found, benchmark
 from benchmarks.runs import cfr_run, tree_game
 from regretkit import minimizers
-from regretkit.checks._contract import ADVERSARIES, Adversary
+from regretkit.checks._growth import ADVERSARIES, Adversary
 from regretkit.minimizers import contrib
 from regretkit.sets import Simplices
 
@@ -111,7 +111,7 @@ def regret_curves(rule: str, quick: bool) -> Figures:
     range of utilities, after 100, 1,000 and 10,000 iterations. Then NashConv of the linear average
     on Leduc poker after 300 alternating iterations of CFR. A full run draws curves.
     """
-    found = [regrets(RULES[rule], adversary) for adversary in ADVERSARIES.values()]
+    found = [regrets(RULES[rule], adversary) for adversary in [*ADVERSARIES.values()][:5]]
     worst: list[float] = np.max(found, axis=0).tolist()
     run = cfr_run(tree_game("leduc_poker"), RULES[rule], engine="numpy").run(300)
     return {

@@ -135,10 +135,3 @@ def as_slice(coordinates: Indices) -> Selection:
     if coordinates.size and (np.diff(coordinates) == 1).all():
         return slice(int(coordinates[0]), int(coordinates[-1]) + 1)
     return coordinates
-
-
-def shifted(chosen: Selection, begin: int) -> Selection:
-    """Return ``begin + chosen``."""
-    if isinstance(chosen, slice):
-        return slice(begin + chosen.start, begin + chosen.stop)
-    return as_slice(begin + chosen)

@@ -1,4 +1,4 @@
-"""Files that are written atomically: a reader finds the old content or all of the new."""
+"""Atomic writes of files, and tables in CSV."""
 
 import contextlib
 import csv
@@ -15,24 +15,23 @@ from typing import Any, TypeAlias
 from regretkit._util._lazy_import import optional
 
 FilePath: TypeAlias = str | os.PathLike[str]
-"""Where a file is, as a text or a ``pathlib.Path``."""
+"""The path of a file, as a string or a ``pathlib.Path``."""
 
-_IRREGULAR = "is a device or a pipe, and no regular file"
+_IRREGULAR = "is a device or a pipe, not a regular file"
 
 
 def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write ``chunks`` one after another into a file that then replaces ``path``.
+    """Replace the content of ``path`` by the concatenated ``chunks``.
 
-    They are written into another file of the same folder and brought to the disk, and that file is
-    then renamed, which the system does atomically. A process that is killed in between leaves the
-    old file unchanged, and beside it one whose name begins with a dot and ends in ``.part``. The
-    permissions of a file that is replaced are kept.
+    The function writes and syncs a new file in the same folder, and then renames it, which is
+    atomic. A killed process leaves the old file unchanged, and a file ``.NAME.part`` beside it. The
+    new file has the permissions of the old one.
     """
     mode = check_target(path)
-    target = Path(os.path.realpath(path))  # and not a link that points to it
-    # At most 50 characters of the name, which are at most 200 bytes; systems take about 255.
+    target = Path(os.path.realpath(path))  # follow links
+    # 50 characters are at most 200 bytes. Systems allow about 255.
     part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part")
-    private = partial(os.open, mode=0o666 if mode is None else mode)  # from the first byte on
+    private = partial(os.open, mode=0o666 if mode is None else mode)
     try:
         with open(part, "xb", opener=private) as file:
             for chunk in chunks:
@@ -46,7 +45,7 @@ def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
         part.unlink(missing_ok=True)
         raise
     if os.name == "posix":
-        # The new name reaches the disk with its folder. The file is complete, so nothing is raised.
+        # Sync the folder too. The file is complete, so errors are ignored.
         with contextlib.suppress(OSError):
             descriptor = os.open(target.parent, os.O_RDONLY)
             try:
@@ -56,7 +55,7 @@ def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
 
 
 def read_file(path: FilePath) -> bytes:
-    """Return the bytes of a regular file; a pipe or a device may never end."""
+    """Return the bytes of a regular file, not of a pipe or device, which may never end."""
     with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, _IRREGULAR, os.fspath(path))
@@ -64,12 +63,12 @@ def read_file(path: FilePath) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file, a pipe too without waiting for a process that writes to it."""
+    """Open a file without waiting for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def check_target(path: FilePath) -> int | None:
-    """Return the permissions of a file that ``replace_file`` could write, None for a new file."""
+    """Check that a file can be written; return its permissions, None for a new file."""
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
     if not target.parent.is_dir():
@@ -93,10 +92,9 @@ def check_target(path: FilePath) -> int | None:
 
 
 def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a line for each row, below one with the names of the columns.
+    """Write a header and the rows in CSV.
 
-    A text that a spreadsheet would take for a formula is written behind an apostrophe; numbers are
-    written as they are.
+    Strings that a spreadsheet would evaluate as formulas get a leading apostrophe.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -106,12 +104,12 @@ def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[ob
 
 
 def rows_to_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a table of dicts in CSV; a cell that a row lacks is empty."""
+    """Write a table of dicts in CSV. Missing cells are empty."""
     write_csv(path, columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def rows_to_dataframe(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return a table of dicts as a data frame of pandas, which has to be installed."""
+    """Return a table of dicts as a pandas ``DataFrame``."""
     pandas: Any = optional("pandas", "pandas")
     return pandas.DataFrame(list(rows), columns=list(columns))
 

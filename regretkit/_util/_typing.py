@@ -1,4 +1,4 @@
-"""The arrays that the whole library speaks, and what reads numbers out of narrow ones."""
+"""Types of arrays, and integers from unsigned arrays."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
@@ -8,23 +8,23 @@ from numpy.typing import NDArray
 
 Vector: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.signedinteger[Any]]
-"""Of int64, or of int32 where there are very many and that is enough."""
+"""Indices of int64, or of int32 in large arrays."""
 
 UInt32Array: TypeAlias = NDArray[np.uint32]
-"""Indices of half the usual width, and so half as much memory to go through.
+"""Indices of 32 bits, which need half the memory.
 
-Without a sign: machine code then need not look, at every step, whether one counts from the end.
+They are unsigned, so machine code need not test for negative indices.
 """
 
 as_int64 = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
-"""Makes an ordinary number of a narrow one, which can be counted down and added to."""
+"""Converts a 32-bit index to an integer for arithmetic."""
 
 
 def span(begin: UInt32Array, k: int) -> range:
-    """Return the numbers from one entry of ``begin`` up to the next."""
+    """Return the range from ``begin[k]`` to ``begin[k + 1]``."""
     return range(as_int64(begin[k]), as_int64(begin[k + 1]))
 
 
 def backwards(begin: UInt32Array, k: int) -> range:
-    """Return the numbers of ``span``, the last one first."""
+    """Return ``span`` in reverse order."""
     return range(as_int64(begin[k + 1]) - 1, as_int64(begin[k]) - 1, -1)

@@ -218,7 +218,6 @@ def above_zero(value: float, name: str) -> None:
 positive = _field_that("a finite number above 0", lambda x: 0.0 < x <= _FINITE)
 at_least_zero = _field_that("a finite number, at least 0", lambda x: 0.0 <= x <= _FINITE)
 finite = _field_that("a finite number", lambda x: abs(x) <= _FINITE)
-above_one = _field_that("a finite number above 1", lambda x: 1.0 < x <= _FINITE)
 share = _field_that("from 0 to 1", lambda x: 0.0 <= x <= 1.0)
 inside = _field_that("strictly between 0 and 1", lambda x: 0.0 < x < 1.0)
 extended = _field_that("a number or infinity", lambda x: x <= _FINITE or x == math.inf)

@@ -1,4 +1,4 @@
-"""Running the checks: all that apply to a minimizer, one alone, or as tests of pytest."""
+"""Functions that run checks: all, one, or as pytest tests."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -32,19 +32,19 @@ CHECKS: tuple[Check, ...] = (
     kernel_agrees,
     regret_grows_slowly,
 )
-"""All checks, in the order in which they are run."""
+"""All checks, in the order in which ``check_minimizer`` runs them."""
 
 
 def check_minimizer(make: Make) -> None:
-    """Raise ``AssertionError`` at the first check that minimizers from ``make`` break.
+    """Raise an ``AssertionError`` at the first check that minimizers from ``make`` fail.
 
-    The message begins with the name of the check. The growth of regret is not checked where the
+    The message begins with the name of the check. The growth of regret is not checked if the
     minimizer or a part of it has ``no_guarantee``.
 
     Parameters
     ----------
     make
-        Builds a new, untrained minimizer each time it is called.
+        A function that builds a new, untrained minimizer.
 
     Examples
     --------
@@ -56,15 +56,15 @@ def check_minimizer(make: Make) -> None:
 
 
 def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecorator":
-    """Return a pytest mark that runs a test once for each factory and each of its checks.
+    """Return a pytest mark that runs a test for each factory and each of its checks.
 
-    The test takes ``check`` and ``make`` and calls ``run_check(check, make)``; its ids read like
-    ``product:asking_changes_nothing``. Needs pytest.
+    The test takes ``check`` and ``make`` and calls ``run_check(check, make)``. Its ids have the
+    form ``product:asking_changes_nothing``.
 
     Parameters
     ----------
     factories
-        By name, functions that build a new, untrained minimizer each time they are called.
+        Functions that build a new, untrained minimizer, by name.
 
     Examples
     --------
@@ -84,7 +84,9 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
 
 
 def checks_of(minimizer: RegretMinimizer) -> list[Check]:
-    """Return the checks that apply: without growth of regret where a part has ``no_guarantee``.
+    """Return the checks that apply to a minimizer.
+
+    These are all checks, without the growth of regret if a part has ``no_guarantee``.
 
     Examples
     --------
@@ -98,7 +100,7 @@ def checks_of(minimizer: RegretMinimizer) -> list[Check]:
 
 
 def run_check(check: Check, make: Make) -> None:
-    """Raise ``AssertionError`` if minimizers from ``make`` break a check, and name it.
+    """Raise an ``AssertionError`` that names the check if minimizers from ``make`` fail it.
 
     Examples
     --------
@@ -112,15 +114,15 @@ def run_check(check: Check, make: Make) -> None:
     except AssertionError as error:
         raise AssertionError(f"{check.__name__} is broken by {subject!r}: {error}") from error
     except Exception as error:
-        error.add_note(f"while {check.__name__} was checked of {subject!r}")
+        error.add_note(f"in {check.__name__} of {subject!r}")
         raise
 
 
 def _built(make: Make) -> RegretMinimizer:
-    """Return what a factory builds, once it is sure to build new minimizers."""
+    """Return a minimizer from ``make``, after a test that it builds new ones."""
     first, second = make(), make()
     check_kind(first, RegretMinimizer, "the result of make", "RegretMatching(3)")
     held, others = ({id(x) for x in (*generators(m), *with_parts(m))} for m in (first, second))
     if held & others or first.iteration:
-        raise ValueError(f"make must build a new minimizer each time it is called, got {first!r}")
+        raise ValueError(f"make must build a new minimizer each time, got {first!r}")
     return first

@@ -1,8 +1,7 @@
-"""The laws of the contract: domain, verbs, state, and invariances of rules."""
+"""Checks of the contract: domain, methods, state, and invariances of rules."""
 
 import copy
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -13,44 +12,44 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 
 Make: TypeAlias = Callable[[], RegretMinimizer]
-"""Builds a new minimizer."""
+"""A function that builds a new minimizer."""
 
 Check: TypeAlias = Callable[[Make], None]
-"""Raises ``AssertionError`` when the minimizers that a factory builds break one law."""
+"""A function that raises an ``AssertionError`` if minimizers from a factory fail a requirement."""
 
 _ITERATIONS = 12
 _SEEDS = 300
 
 
-# What checks have in common
+# Helpers
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise ``AssertionError`` unless a condition holds."""
+    """Raise an ``AssertionError`` unless ``condition`` holds."""
     if not condition:
         raise AssertionError(message)
 
 
 def require_same(left: Vector, right: Vector, message: str) -> None:
-    """Require the same bits."""
+    """Require equal arrays."""
     np.testing.assert_array_equal(left, right, err_msg=message)
 
 
 def require_in_domain(minimizer: RegretMinimizer, strategy: Vector) -> None:
-    """Require that a strategy is a point of the domain."""
+    """Require that ``strategy`` lies in the domain."""
     require(
         minimizer.domain.contains(strategy, atol=1e-7),
-        f"{strategy} was played, outside {minimizer.domain!r}",
+        f"the strategy {strategy} is outside {minimizer.domain!r}",
     )
 
 
 def utilities(minimizer: RegretMinimizer, seed: int = 0) -> Vector:
-    """Return random utilities, one row for each iteration."""
+    """Return random utilities, shape ``(iterations, dimension)``."""
     return np.random.default_rng(seed).normal(size=(_ITERATIONS, minimizer.dimension))
 
 
 def twins(make: Make, count: int = 2) -> list[RegretMinimizer]:
-    """Return new minimizers in one and the same state, the states of generators included."""
+    """Return new minimizers of equal state, including the states of generators."""
     made = [make() for _ in range(count)]
     for twin in made[1:]:
         twin.load_state_dict(made[0].state_dict())
@@ -58,7 +57,7 @@ def twins(make: Make, count: int = 2) -> list[RegretMinimizer]:
 
 
 def play(minimizer: RegretMinimizer, utilities: Iterable[Vector]) -> Vector:
-    """Return the strategies against some utilities, one row for each and one for the next."""
+    """Return the strategies against these utilities, and the next one."""
     played = []
     for utility in utilities:
         played.append(minimizer.next_strategy().copy())
@@ -67,16 +66,16 @@ def play(minimizer: RegretMinimizer, utilities: Iterable[Vector]) -> Vector:
 
 
 def is_scale_free(minimizer: RegretMinimizer) -> bool:
-    """Return whether a minimizer and all of its parts claim it."""
+    """Return whether a minimizer and all its parts are ``scale_free``."""
     held = with_parts(minimizer)
     return all(part.scale_free for part in held if isinstance(part, RegretMinimizer))
 
 
-# Where it plays
+# Domain
 
 
 def strategies_lie_in_the_domain(make: Make) -> None:
-    """Require that every strategy is a point of ``domain``, for utilities of size 1, 1e-6, 1e6."""
+    """Require that strategies lie in ``domain``, for utilities of size 1, 1e-6 and 1e6."""
     for unit in (1.0, 1e-6, 1e6):
         minimizer = make()
         for strategy in play(minimizer, unit * utilities(minimizer)):
@@ -84,7 +83,7 @@ def strategies_lie_in_the_domain(make: Make) -> None:
 
 
 def strategies_lie_in_the_domain_after_any_prediction(make: Make) -> None:
-    """Require a point of ``domain`` also after predictions of size 1, 1e-6 and 1e6."""
+    """Require that strategies lie in ``domain`` after predictions of size 1, 1e-6 and 1e6."""
     minimizer = make()
     sizes = np.resize([1.0, 1e-6, 1e6], _ITERATIONS)
     predictions = sizes[:, None] * utilities(minimizer, seed=1)
@@ -94,27 +93,27 @@ def strategies_lie_in_the_domain_after_any_prediction(make: Make) -> None:
         minimizer.observe_utility(utility)
 
 
-# Its verbs
+# Methods
 
 
 def asking_changes_nothing(make: Make) -> None:
-    """Require that a minimizer asked often plays exactly as one asked once."""
+    """Require that repeated calls of ``next_strategy`` change no strategy."""
     asked, reference = twins(make)
     for utility in utilities(asked):
         first = asked.next_strategy().copy()
         for _ in range(2):
             asked.state_dict()
-            require_same(first, asked.next_strategy(), "asked again, it answered otherwise")
+            require_same(first, asked.next_strategy(), "a second call returned another strategy")
         asked.observe_utility(utility)
         reference.observe_utility(utility)
-    message = "asking changed what it learned"
+    message = "calls of next_strategy changed later strategies"
     require_same(asked.next_strategy(), reference.next_strategy(), message)
 
 
 def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
     """Require that a later prediction for an iteration replaces an earlier one.
 
-    Minimizers that play at random pass: each prediction may make them draw again.
+    Random minimizers pass, because they may draw again after each prediction.
     """
     subject, reference = twins(make)
     if any(generators(subject)):
@@ -126,7 +125,7 @@ def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
         difference = np.abs(subject.next_strategy() - reference.next_strategy())
         require(
             bool((difference <= 1e-9).all()),
-            "a prediction before the last one changed its strategy",
+            "an earlier prediction changed the strategy",
         )
         for minimizer in (subject, reference):
             minimizer.observe_utility(utility)
@@ -135,8 +134,8 @@ def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
 def a_prediction_applies_to_one_iteration(make: Make) -> None:
     """Require that a prediction applies to one iteration only.
 
-    Three minimizers in one state are compared: without a new prediction, with the same again, and
-    with the opposite one. The first must not always play as the second.
+    The check compares three minimizers of equal state: without a new prediction, with the same
+    prediction again, and with the opposite one. The first two must differ in some iteration.
     """
     silent, repeated, opposite = twins(make, 3)
     kept = moved = 0.0
@@ -145,20 +144,20 @@ def a_prediction_applies_to_one_iteration(make: Make) -> None:
     ):
         silent.expect_utility(prediction)
         silent.observe_utility(utility)
-        for minimizer, told in ((repeated, prediction), (opposite, -prediction)):
+        for minimizer, next_one in ((repeated, prediction), (opposite, -prediction)):
             minimizer.load_state_dict(silent.state_dict())
-            minimizer.expect_utility(told)
+            minimizer.expect_utility(next_one)
         again = repeated.next_strategy()
         kept += float(np.abs(silent.next_strategy() - again).sum())
         moved += float(np.abs(opposite.next_strategy() - again).sum())
     require(
         kept > 0.01 * moved or moved == 0.0,
-        f"an iteration later it plays as if a prediction were repeated, up to {kept:.3g}",
+        f"a prediction still applies one iteration later, up to {kept:.3g}",
     )
 
 
 def inputs_are_neither_changed_nor_kept(make: Make) -> None:
-    """Require that a utility is neither overwritten nor kept."""
+    """Require that minimizers neither change arguments nor keep references to them."""
     subject, reference = twins(make)
     for utility in utilities(subject):
         reused = utility.copy()
@@ -168,40 +167,40 @@ def inputs_are_neither_changed_nor_kept(make: Make) -> None:
         reused[:] = 1e6
         reference.expect_utility(utility)
         reference.observe_utility(utility)
-    message = "an argument was kept and not copied"
+    message = "a reference to an argument was kept"
     require_same(subject.next_strategy(), reference.next_strategy(), message)
 
 
 def returned_strategies_do_not_change(make: Make) -> None:
-    """Require that a strategy, once returned, is read-only and stays as it is."""
+    """Require that returned strategies are read-only and never change."""
     minimizer = make()
     for utility in utilities(minimizer):
         strategy = minimizer.next_strategy()
-        require(not strategy.flags.writeable, "a strategy can be written to")
+        require(not strategy.flags.writeable, "a strategy is writable")
         copied = strategy.copy()
         minimizer.observe_utility(utility)
         minimizer.next_strategy()
         require_same(copied, strategy, "a strategy changed after it was returned")
 
 
-# Its state
+# State
 
 
 def equal_states_give_equal_strategies(make: Make) -> None:
-    """Require that two minimizers in one state play the same against the same utilities."""
+    """Require equal strategies of two minimizers with equal states and utilities."""
     first, second = twins(make)
     shown = utilities(first)
-    require_same(play(first, shown), play(second, shown), "two in one state differ")
+    require_same(play(first, shown), play(second, shown), "equal states gave different strategies")
 
 
 def copies_are_independent(make: Make) -> None:
-    """Require that a copy starts from the same state and then shares none of it."""
+    """Require that a copy has an equal state, and shares none of it."""
     original = make()
     play(original, utilities(original))
     twin = make()
     twin.load_state_dict(original.state_dict())
     duplicate = copy.deepcopy(original)
-    message = "a copy plays otherwise"
+    message = "a copy has another strategy"
     require_same(original.next_strategy(), duplicate.next_strategy(), message)
     play(duplicate, utilities(original, seed=1))
     second = utilities(original, seed=2)
@@ -209,7 +208,7 @@ def copies_are_independent(make: Make) -> None:
 
 
 def state_round_trips(make: Make) -> None:
-    """Require that a state, taken out and put into a new object, continues bitwise identically."""
+    """Require that a new object with a loaded state continues bitwise identically."""
     original, restored = make(), make()
     play(original, utilities(original))
     play(restored, utilities(original, seed=3)[:5])
@@ -220,20 +219,20 @@ def state_round_trips(make: Make) -> None:
     require_same(expected, play(restored, second), "a restored state continues differently")
     reloaded = make()
     reloaded.load_state_dict(state)
-    require_same(expected, play(reloaded, second), "a state changed after it was taken out")
+    require_same(expected, play(reloaded, second), "a result of state_dict changed later")
 
 
 # Invariances of rules over simplices
 
 
 def rules_over(make: Make, *simplices: Simplices) -> list[RegretMinimizer]:
-    """Return new rules over these simplices, none where a minimizer plays on another set."""
+    """Return new rules over these simplices, none if the minimizer supports no other domain."""
     made = [make().on_domain(each) for each in simplices]
     return [rule for rule in made if rule is not None]
 
 
 def expected_play(minimizer: RegretMinimizer, utilities: Vector) -> tuple[Vector, Vector]:
-    """Return the mean of the strategies and its standard error, 0 unless it plays at random."""
+    """Return the mean strategies and their standard errors, which are 0 for deterministic ones."""
     if not any(generators(minimizer)):
         played = play(minimizer, utilities)
         return played, np.zeros_like(played)
@@ -249,14 +248,14 @@ def expected_play(minimizer: RegretMinimizer, utilities: Vector) -> tuple[Vector
 def require_alike(
     left: tuple[Vector, Vector], right: tuple[Vector, Vector], message: str, rounding: float = 1e-9
 ) -> None:
-    """Require equality up to rounding, or in distribution where chance is involved."""
+    """Require means that are equal up to rounding and six standard errors."""
     difference = np.abs(left[0] - right[0])
     allowed = rounding + 6.0 * np.hypot(left[1], right[1])
     require(bool((difference <= allowed).all()), f"{message}, by {difference.max():.3g}")
 
 
 def blocks_are_independent(make: Make) -> None:
-    """Require that a rule over simplices plays each block exactly as it would play it alone."""
+    """Require that a rule's strategy in a block does not depend on other blocks."""
     simplices = Simplices([3, 2, 3])
     rules = rules_over(make, simplices, *(Simplices(int(size)) for size in simplices.sizes))
     if not rules:
@@ -268,11 +267,11 @@ def blocks_are_independent(make: Make) -> None:
         own = simplices.block(number)
         separate = expected_play(single, shown[:, own])
         joint = mean[:, own], error[:, own]
-        require_alike(joint, separate, "a block depends on its neighbours", rounding=0.0)
+        require_alike(joint, separate, "a block depends on other blocks", rounding=0.0)
 
 
 def strategies_are_invariant_to_action_order(make: Make) -> None:
-    """Require that a rule over a simplex, shown its actions in another order, plays as before."""
+    """Require that permuting actions permutes the strategies of a rule."""
     if not (rules := rules_over(make, Simplices(4), Simplices(4))):
         return
     straight, shuffled = rules
@@ -281,12 +280,12 @@ def strategies_are_invariant_to_action_order(make: Make) -> None:
     require_alike(
         (mean[:, order], error[:, order]),
         expected_play(shuffled, shown[:, order]),
-        "it plays otherwise when its actions are listed in another order",
+        "its strategy depends on the order of actions",
     )
 
 
 def strategies_are_invariant_to_added_constants(make: Make) -> None:
-    """Require that a rule over a simplex plays as before when all its actions earn more."""
+    """Require that adding a constant to all utilities does not change the strategies of a rule."""
     if not (rules := rules_over(make, Simplices(3), Simplices(3))):
         return
     plain, shifted = rules
@@ -295,12 +294,12 @@ def strategies_are_invariant_to_added_constants(make: Make) -> None:
     require_alike(
         expected_play(plain, shown),
         expected_play(shifted, shown + constants),
-        "it plays otherwise when all actions earn more",
+        "its strategy depends on a constant added to all utilities",
     )
 
 
 def strategies_are_invariant_to_scale(make: Make) -> None:
-    """Require that a minimizer that claims to be ``scale_free`` plays the same bits in any unit."""
+    """Require that scaling utilities by powers of 2 keeps ``scale_free`` strategies bitwise."""
     reference, *copies = twins(make, 5)
     if not is_scale_free(reference):
         return
@@ -308,51 +307,5 @@ def strategies_are_invariant_to_scale(make: Make) -> None:
     played = play(reference, shown)
     for minimizer, power in zip(copies, (30, -30, 300, -300), strict=True):
         scaled = play(minimizer, shown * 2.0**power)
-        message = f"it plays otherwise when utilities are multiplied by 2^{power}"
+        message = f"scaling utilities by 2^{power} changed the strategy"
         require_same(played, scaled, message)
-
-
-# Adversaries
-
-Adversary: TypeAlias = Callable[[Vector, int, np.random.Generator], Vector]
-"""From the strategy, the iteration (from 0) and a generator to a utility."""
-
-
-def _random(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Draw every coordinate, some better than others in the mean."""
-    return generator.normal(size=x.size) + np.linspace(-0.5, 0.5, x.size)
-
-
-def _alternating(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Favour even coordinates in two iterations of three, and odd ones in the third."""
-    even = np.arange(x.size) % 2 == 0
-    return np.where(even == (t % 3 < 2), 1.0, -1.0)
-
-
-def _sign_flipping(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Keep a direction for ever longer, then turn it around."""
-    return np.linspace(-1.0, 1.0, x.size) * (1.0 if int(np.log2(t + 1.0)) % 2 else -1.0)
-
-
-def _drifting(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Let the best coordinate wander slowly."""
-    return np.cos(t / 60.0 + 2.0 * np.pi * np.arange(x.size) / max(1, x.size))
-
-
-def _punishing(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Return small utilities of likely coordinates, and a little more for one coordinate."""
-    utility = -x.copy()
-    utility[:1] += 0.3 * np.abs(x).max(initial=0.0)
-    return utility
-
-
-ADVERSARIES = MappingProxyType(
-    {
-        "random": _random,
-        "alternating": _alternating,
-        "sign-flipping": _sign_flipping,
-        "drifting": _drifting,
-        "best-reply-punishing": _punishing,
-    }
-)
-"""The five adversaries against learning minimizers, by name."""

@@ -1,10 +1,11 @@
-"""The check of tracing: a rule's loops compute in each block what its NumPy code computes."""
+"""The check that a rule's traced loops agree with its NumPy code."""
 
 import numpy as np
 
 from regretkit._state import generators
 from regretkit._util._typing import Vector
-from regretkit.checks._contract import ADVERSARIES, Make, require
+from regretkit.checks._contract import Make, require
+from regretkit.checks._growth import ADVERSARIES
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
@@ -13,14 +14,14 @@ from regretkit.trace._rule import held_at
 _SIMPLICES = Simplices([3, 1, 2, 4])
 _ITERATIONS = 8
 _RTOL = 1e-9
-"""Sums may go in another order: relative to the largest number of the same block."""
+"""Tolerance relative to the largest number of the block, because the order of sums may differ."""
 
 
 def kernel_agrees(make: Make) -> None:
-    """Require that a rule's traced loops play and learn as the rule does.
+    """Require that a rule's traced loops give the same strategies and states as the rule.
 
-    They run as plain Python on each block, against five adversaries, ties and zeros. A rule that
-    cannot be traced, or plays at random, passes.
+    The check runs the loops in Python on each block, against the adversaries, ties and zeros. Rules
+    that cannot be traced, and random rules, pass.
     """
     for adversary in (*ADVERSARIES.values(), _tying):
         rule, generator = make().on_domain(_SIMPLICES), np.random.default_rng(0)
@@ -35,12 +36,12 @@ def kernel_agrees(make: Make) -> None:
 
 
 def _tying(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Draw each coordinate from -1, 0 and 1; all are zero in every other iteration."""
+    """Draw each coordinate from -1, 0 and 1. In every other iteration all are zero."""
     return (t % 2 == 0) * generator.integers(-1, 2, size=x.size).astype(np.float64)
 
 
 def _compare(rule: RegretMinimizer, kernel: Kernel, utility: Vector) -> None:
-    """Run a rule, and its kernel in each block, and compare strategies and states."""
+    """Run one iteration of a rule and of its kernel; compare strategies and states."""
     strategy, (propose, learn) = rule.next_strategy(), kernel.in_python
     (upcoming, following), _ = upcoming_parameters(rule, kernel, 1)
     states = [_state(rule, kernel, number) for number in range(_SIMPLICES.blocks)]
@@ -50,17 +51,17 @@ def _compare(rule: RegretMinimizer, kernel: Kernel, utility: Vector) -> None:
         with np.errstate(all="ignore"):
             propose(0, 0, proposed.size, proposed, state, upcoming)
             learn(0, 0, proposed.size, given.copy(), float(value), played.copy(), state, following)
-        _require_near(proposed, played, 1.0, "its loops propose something else than the rule")
+        _require_near(proposed, played, 1.0, "its traced loops propose another strategy")
     rule.observe_utility(utility)
     for number, state in enumerate(states):
         unit = float(np.abs(utility[_SIMPLICES.block(number)]).max())
         expected = _state(rule, kernel, number)
         for name, array, other in zip(kernel.learned, state, expected, strict=False):
-            _require_near(array, other, unit, f"its loops learn other {name} than the rule")
+            _require_near(array, other, unit, f"its traced loops compute other {name}")
 
 
 def _state(rule: RegretMinimizer, kernel: Kernel, number: int) -> list[Vector]:
-    """Return copies of one block's part of all arrays that a kernel gets."""
+    """Return copies of one block of each array of a kernel."""
     arrays = [held_at(rule, path) for path in kernel.learned]
     arrays += [np.zeros(_SIMPLICES.dimension) if a is None else a for a, _ in kernel.further]
     own, single = _SIMPLICES.block(number), slice(number, number + 1)

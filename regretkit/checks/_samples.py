@@ -1,7 +1,7 @@
-"""All samples of code that draws from a generator, each with its probability.
+"""Enumeration of all samples of a random function, with their probabilities.
 
-The code may only compare a drawn number with bounds. So a number that is not drawn yet can stand
-for it: each comparison is a fork, and taking every branch of every fork enumerates all samples.
+The function may only compare uniform numbers with bounds. Each comparison is a fork with two
+branches, so all paths through the forks give all samples.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,16 +18,16 @@ Result = TypeVar("Result")
 def every_sample(
     sample: Callable[[np.random.Generator], Result], maximum: int = MAX_SAMPLES
 ) -> Iterator[tuple[float, Result]]:
-    """Yield the probability and the result of ``sample`` for everything a generator may draw.
+    """Yield the probability and the result of ``sample`` for each possible sample.
 
     Parameters
     ----------
     sample
         A function of a generator. It may compare numbers from ``generator.random`` with bounds, and
-        take single numbers from ``generator.integers`` and ``generator.choice``; other draws raise
-        a ``TypeError``.
+        draw single numbers with ``generator.integers`` and ``generator.choice``. Other draws raise
+        a TypeError.
     maximum
-        The largest number of samples.
+        Largest number of samples.
 
     Examples
     --------
@@ -50,16 +50,16 @@ def every_sample(
 
 
 class _Forks:
-    """The branch taken at each fork, and the probability of all of them."""
+    """A path through forks, and its probability."""
 
     def __init__(self, path: Sequence[tuple[int, int]]) -> None:
         self.path = list(path)
-        """For each fork, the branch to take, and the number of branches."""
+        """The branch at each fork, and the number of its branches."""
         self.probability = 1.0
         self._passed = 0
 
     def take(self, probabilities: Sequence[float]) -> int:
-        """Return the branch to take out of several; at a new fork, the first one."""
+        """Return the branch at the next fork: that of the path, or the first at a new fork."""
         if self._passed == len(self.path):
             self.path.append((0, len(probabilities)))
         branch = self.path[self._passed][0]
@@ -69,7 +69,7 @@ class _Forks:
 
 
 class _Undrawn:
-    """A number from 0 up to 1, of which bounds are known."""
+    """A uniform number in [0, 1) between known bounds."""
 
     def __init__(self, forks: _Forks) -> None:
         self._forks, self._low, self._high = forks, 0.0, 1.0
@@ -91,7 +91,7 @@ class _Undrawn:
     def __ge__(self, bound: float) -> bool:
         return not self < bound
 
-    # It equals a bound with probability zero.
+    # Equality with a bound has probability zero.
     __le__, __gt__ = __lt__, __ge__
 
     def __float__(self, *_: object, **__: object) -> float:
@@ -104,7 +104,7 @@ class _Undrawn:
 
 
 class _Script:
-    """In place of a generator: follows a path through the forks instead of drawing."""
+    """Replaces a generator: draws follow a path through the forks."""
 
     def __init__(self, forks: _Forks) -> None:
         self._forks = forks

@@ -1,4 +1,4 @@
-"""Box, ball, polytope, and the set of a single point."""
+"""Boxes, balls, polytopes, and sets of a single point."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,9 @@ class Box(_SetOfArguments):
     Parameters
     ----------
     low
-        The least value of each coordinate, shape ``(dimension,)``, finite.
+        Lower bounds, shape ``(dimension,)``, finite.
     high
-        The largest, the same shape, nowhere below ``low``.
+        Upper bounds, shape ``(dimension,)``, finite, at least ``low``.
 
     Examples
     --------
@@ -42,27 +42,27 @@ class Box(_SetOfArguments):
             )
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        """Return the largest ``<utility, x>``, and the corner with it; ``low`` in case of ties."""
+        """Return the largest ``<utility, x>``, and its corner, with ``low`` where u is 0."""
         utility = _validate.vector(utility, self.dimension, "utility")
         corner = np.where(utility > 0.0, self.high, self.low)
         return float(utility @ corner), corner
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Return whether all coordinates of ``point`` are within their bounds, up to ``atol``."""
+        """Return whether each coordinate of ``point`` is within its bounds, up to ``atol``."""
         point = _validate.point(point, self.dimension, atol)
         return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
     def relative_interior_point(self) -> Vector:
-        # Halves first: the width itself may be too large a number.
+        # Halves first, because the width may overflow.
         return self.low + (self.high / 2.0 - self.low / 2.0)
 
     def project(self, point: ArrayLike) -> Vector:
-        """Return the nearest point of the box, in the Euclidean norm and in most others."""
+        """Return the nearest point of the box."""
         return np.clip(_validate.vector(point, self.dimension, "point"), self.low, self.high)
 
 
 class Ball(_SetOfArguments):
-    """All points no further from a center than a radius, in the Euclidean norm.
+    """All points within a Euclidean distance of a center.
 
         { x : |x - center| <= radius }
 
@@ -71,7 +71,7 @@ class Ball(_SetOfArguments):
     center
         Shape ``(dimension,)``, finite.
     radius
-        Positive and finite. A ball of radius zero is a ``Singleton``.
+        Positive and finite. For radius 0 use ``Singleton``.
 
     Examples
     --------
@@ -88,16 +88,13 @@ class Ball(_SetOfArguments):
         self.radius, self.dimension = float(radius), self.center.size
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        """Return the largest ``<utility, x>``, and the point with it; the center for zeros."""
+        """Return the largest ``<utility, x>``, and its point, the center if all utilities are 0."""
         utility = _validate.vector(utility, self.dimension, "utility")
         value = float(utility @ self.center) + self.radius * length(utility)
         return value, self.center + self.radius * _direction(utility)
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Return whether ``point`` is within ``atol`` of the ball, in the Euclidean norm.
-
-        A few units in the last place of the numbers involved are allowed on top.
-        """
+        """Return whether ``point`` is within ``atol`` of the ball, up to rounding."""
         point = _validate.point(point, self.dimension, atol)
         distance = length(point - self.center) - self.radius
         rounding = ROUNDING * (length(self.center) + self.radius)
@@ -115,7 +112,7 @@ class Ball(_SetOfArguments):
 
 
 def _direction(vector: Vector) -> Vector:
-    """Return a vector of length one, zeros where a vector has no direction."""
+    """Return ``vector`` scaled to length 1; zeros stay zeros."""
     scaled = vector / (np.abs(vector).max(initial=0.0) or 1.0)
     return scaled / (length(scaled) or 1.0)
 
@@ -125,13 +122,13 @@ class Polytope(_SetOfArguments):
 
         { w V : w >= 0, sum w = 1 },    with the points as the rows of V
 
-    Two polytopes are equal when they have the same points in the same order.
+    Polytopes are equal if they have the same points in the same order.
 
     Parameters
     ----------
     vertices
         The points, shape ``(k, dimension)`` with k at least 1, finite. Points inside the hull of
-        the others change nothing but its ``relative_interior_point``.
+        the others only affect ``relative_interior_point``.
 
     Examples
     --------
@@ -147,26 +144,26 @@ class Polytope(_SetOfArguments):
         self.dimension = self.vertices.shape[1]
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        """Return the largest ``<utility, x>``, and the first of the vertices that have it."""
+        """Return the largest ``<utility, x>``, and the first vertex that attains it."""
         utility = _validate.vector(utility, self.dimension, "utility")
-        # einsum and not @: its order of summation is the same in every row, so ties are ties
+        # einsum sums each row in the same order, unlike @, so equal rows give equal values.
         values = np.einsum("ij,j->i", self.vertices, utility)
         best = int(values.argmax())
         return float(values[best]), self.vertices[best].copy()
 
     def relative_interior_point(self) -> Vector:
-        """Return the mean of the vertices: each has some weight, so it is on no face."""
+        """Return the mean of the vertices."""
         mean: Vector = self.vertices.mean(axis=0)
         return mean
 
 
-class Singleton(_SetOfArguments):
-    """A set with one point in it.
+class Singleton(Box):
+    """A set of one point: a box with equal bounds.
 
     Parameters
     ----------
     point
-        Its coordinates, finite.
+        The point, shape ``(dimension,)``, finite.
 
     Examples
     --------
@@ -176,16 +173,4 @@ class Singleton(_SetOfArguments):
 
     def __init__(self, point: ArrayLike) -> None:
         self.point = _validate.constant_vector(point, "point")
-        self.dimension = self.point.size
-
-    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        utility = _validate.vector(utility, self.dimension, "utility")
-        return float(utility @ self.point), self.point.copy()
-
-    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Return whether all coordinates equal those of the point, up to ``atol``."""
-        point = _validate.point(point, self.dimension, atol)
-        return bool((np.abs(point - self.point) <= atol).all())
-
-    def relative_interior_point(self) -> Vector:
-        return self.point.copy()
+        super().__init__(self.point, self.point)

@@ -1,4 +1,4 @@
-"""Decision problems of one player, trees and DAGs, and their sequence-form strategies."""
+"""Decision problems of one player, as trees and DAGs, and their sequence-form strategies."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -26,34 +26,33 @@ from regretkit.sets._simplices import Simplices
 
 
 class DecisionDAG(StrategySet):
-    """One player's decisions, each after one sequence or several, and the flows through them.
+    """One player's decision points, each after one or more sequences, and the flows through them.
 
-    A sequence is an action together with all that the player did before. Coordinate 0 is the empty
-    sequence. After it come the actions of decision point 0, those of decision point 1, and so on.
+    A sequence is an action with all earlier actions of the player. Coordinate 0 is the empty
+    sequence. The actions of decision point 0 follow, then those of decision point 1, and so on.
     Parents come before children. A strategy x in sequence form has
 
         x[0] = 1,    sum of x over the actions of j  =  inflow of j,    x >= 0
 
         inflow of j  =  sum of x over the parents of j
 
-    A behavioural strategy b gives ``x[action] = b[action] inflow``. Where a sequence is a parent of
-    several decision points, each gets all of its weight. With one parent for each decision point it
-    is a ``DecisionTree``.
+    A behavioural strategy b gives ``x[action] = b[action] inflow``. If a sequence is a parent of
+    several decision points, each gets its whole weight. If each decision point has one parent, use
+    ``DecisionTree``.
 
     Parameters
     ----------
     parents
-        For each decision point, the coordinate of the sequence that leads to it, or those of
-        several, 0 for the empty one. With ``parent_counts``, those of all decision points one after
-        the other.
+        For each decision point, the coordinate of its parent sequence, or a list of several. The
+        empty sequence is 0. With ``parent_counts``, the concatenated parents of all points.
     sizes
-        Number of actions of each decision point, at least 1 each.
+        Number of actions of each decision point, at least 1.
     parent_counts
-        Number of parents of each decision point, where ``parents`` lists them without a gap.
+        Number of parents of each decision point, for concatenated ``parents``.
     labels
-        A name for each decision point; they need not differ.
+        A name for each decision point. Names may repeat.
     actions
-        For each decision point, a name for each of its actions.
+        For each decision point, the names of its actions.
 
     Examples
     --------
@@ -99,7 +98,7 @@ class DecisionDAG(StrategySet):
             raise ValueError(f"parents[{points[edge]}] has {self.parent_sequences[edge]} twice")
 
     def _place(self, point_of_parent: Indices, points: int, simplices: Simplices) -> None:
-        """Take the decision points, once it is checked that their parents come first."""
+        """Set the decision points, and check that parents come before children."""
         self.simplices, self.dimension = simplices, 1 + simplices.dimension
         if self.points != points:
             raise ValueError(
@@ -120,12 +119,11 @@ class DecisionDAG(StrategySet):
 
     @cached_property
     def levels(self) -> "tuple[Level, ...]":
-        """The decision points by the number of decisions before them, the first ones first."""
-        # Only when needed: engines need none, and a deep tree has very many.
+        """The levels, from the root: decision points with equally many decisions before them."""
         if not self.points:
             return ()
         depth = self._depths()
-        # Numbers of few bits are sorted by counting them.
+        # NumPy sorts integers of few bits faster.
         order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
         return tuple(map(self._level, np.split(order, np.cumsum(np.bincount(depth))[:-1])))
 
@@ -133,7 +131,6 @@ class DecisionDAG(StrategySet):
         """Return the number of decisions on the longest path to each decision point."""
         preceding = self.point_of_sequence[self.parent_sequences]
         first = np.cumsum(self.parent_counts) - self.parent_counts
-        # At most one more than to any decision point before it
         depth, longer = np.full(self.points + 1, -1), np.zeros(self.points, dtype=np.int64)
         while (longer != depth[:-1]).any():
             depth[:-1] = longer
@@ -171,7 +168,7 @@ class DecisionDAG(StrategySet):
         """Largest number of decisions on one path."""
         return len(self.levels)
 
-    # From the empty sequence to the last actions, and back
+    # Passes from the empty sequence to the last actions, and back
 
     def sequence_form(self, behavior: Vector) -> Vector:
         """Return the sequence form of a behavioural strategy, shape ``(dimension,)``.
@@ -187,16 +184,16 @@ class DecisionDAG(StrategySet):
         return strategy
 
     def behavior(self, strategy: Vector) -> Vector:
-        """Return the behavioural strategy of a sequence form, uniform where it has no weight.
+        """Return the behavioural strategy of a sequence form, shape ``(dimension - 1,)``.
 
-        The inverse of ``sequence_form``, shape ``(dimension - 1,)``.
+        It is uniform at decision points whose inflow is 0.
         """
         return self.simplices.normalize(strategy[1:])
 
     def counterfactual(self, utility: Vector, behavior: Vector) -> tuple[float, Vector]:
         """Return the value of ``behavior`` and the counterfactual utility of each action.
 
-        From the leaves to the root, with V the value of the decision points that follow:
+        The pass runs from the leaves to the root, with V the value of a decision point:
 
             q[a] = u[a] + sum of V over the decision points after a,    V[j] = <b_j, q_j>
 
@@ -212,13 +209,13 @@ class DecisionDAG(StrategySet):
         return float(values[0]), values[1:]
 
     def _ran(self, operation: Callable[..., None], *vectors: Vector) -> bool:
-        """Run an operation in machine code, bitwise as in NumPy; return False where it cannot."""
+        """Run a kernel, which is bitwise equal to NumPy; return False if this is impossible."""
         return False
 
     # As a strategy set
 
     def best_values(self, utility: ArrayLike) -> Vector:
-        """Return the value of each sequence if best actions follow it, shape ``(dimension,)``.
+        """Return the value of each sequence before best actions, shape ``(dimension,)``.
 
         v[a] = u[a] + sum of max v over the actions of each decision point after a
         """
@@ -232,13 +229,13 @@ class DecisionDAG(StrategySet):
         return self.best_response_by_values(self.best_values(utility))
 
     def best_response_by_values(self, values: Vector) -> tuple[float, Vector]:
-        """Return the ``best_response`` to a utility, given its ``best_values``."""
+        """Return the ``best_response`` to a utility with these ``best_values``."""
         _, behavior = self.simplices.best_response(values[1:])
         return float(values[0]), self.sequence_form(behavior)
 
     def gain(self, utility: Vector, point: Vector) -> float:
-        # The loss at each decision point where best actions follow, without differences of large
-        # numbers, and added up in the order of all engines
+        # Add the losses at decision points before best actions, which are small numbers, in the
+        # same order as the engines.
         values, simplices = self.best_values(utility)[1:], self.simplices
         lost = point[1:] * (simplices.repeat(simplices.max(values)) - values)
         return float(np.append(0.0, simplices.sum(lost)).cumsum()[-1])
@@ -265,22 +262,22 @@ class DecisionDAG(StrategySet):
 
 
 class DecisionTree(DecisionDAG):
-    """One player's decisions in a game of perfect recall, and its sequence-form strategies.
+    """One player's decision points in a game of perfect recall, and its sequence-form strategies.
 
-    It is a ``DecisionDAG`` in which one sequence leads to each decision point j:
+    Each decision point j has one parent sequence:
 
         inflow of j  =  x[parent sequence of j]
 
     Parameters
     ----------
     parent_sequence
-        For each decision point, the coordinate of the last sequence before it, 0 for the empty one.
+        For each decision point, the coordinate of its parent sequence. The empty sequence is 0.
     sizes, labels, actions
         As for ``DecisionDAG``.
 
     Examples
     --------
-    Two actions, and after the second of them two more:
+    Two actions, and two more after the second one:
 
     >>> tree = DecisionTree([0, 2], [2, 2])
     >>> tree.sequence_form(np.array([0.25, 0.75, 0.5, 0.5]))
@@ -295,7 +292,7 @@ class DecisionTree(DecisionDAG):
     """
 
     parent_sequence: Indices
-    """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
+    """Coordinate of each decision point's parent sequence, shape ``(points,)``."""
 
     def __init__(
         self,
@@ -327,10 +324,9 @@ class DecisionTree(DecisionDAG):
 
 @frozen(eq=False)
 class Level:
-    """The decision points with the same number of decisions on the longest path before them.
+    """The decision points with equally many decisions on the longest path before them.
 
-    Decision points are joined to their parent sequences by edges: one each in a tree, and one or
-    more in a DAG.
+    Edges connect decision points with their parent sequences. In a tree, each point has one edge.
 
     Examples
     --------
@@ -345,28 +341,28 @@ class Level:
     points: Indices
     """The numbers of the level's decision points."""
     simplices: Simplices
-    """These decision points side by side, without names."""
+    """The simplices of these decision points, without names."""
     actions: Selection
     """Coordinates of the level's actions in a behavioural strategy."""
     sequences: Selection
     """Coordinates of the level's actions in a sequence-form vector."""
     sources: Indices
-    """The sequence before each action in a tree, before each edge's decision point in a DAG."""
+    """The parent sequence of each action in a tree, and of each edge in a DAG."""
     _point_of_edge: Indices | None
-    """The decision point of each edge as a number within the level, None in a tree."""
+    """The decision point of each edge, as an index into ``points``; None in a tree."""
     _parents: Indices
-    """The sequences before the level's decision points, each once."""
+    """The distinct parent sequences."""
     _targets: Indices
-    """Indices into the parents: of each parent, and then of each edge's parent, last edge first."""
+    """Indices into ``_parents``: all of them, then each edge's parent, last edge first."""
 
     @staticmethod
     def of(
         simplices: Simplices, points: Indices, parents: Indices, edges: Indices | None = None
     ) -> "Level":
-        """Return the level of some decision points.
+        """Return the level of these decision points.
 
-        ``parents`` has the sequence before each of them, or one for each edge; then ``edges`` says
-        where in ``points`` the edge ends.
+        ``parents`` has one sequence for each point or, with ``edges``, for each edge. ``edges`` has
+        the index into ``points`` of each edge.
         """
         part = Simplices(simplices.sizes[points])
         actions = simplices.coordinates(points)
@@ -383,7 +379,7 @@ class Level:
         )
 
     def inflow(self, strategy: Vector) -> Vector:
-        """Return for each action the weight of a strategy before its decision point."""
+        """Return the inflow of each action's decision point."""
         weights = strategy[self.sources]
         if self._point_of_edge is None:
             return weights
@@ -392,11 +388,11 @@ class Level:
         )
 
     def add_to_parents(self, vector: Vector, values: Vector) -> None:
-        """Add one number for each decision point of the level to its parent sequences.
+        """Add the value of each decision point to its parent sequences, in place.
 
-        From the last decision point to the first, one order in all engines; a sum of at most
-        2^-44 of the values' magnitudes is zero.
+        A sum of at most 2^-44 of the values' magnitudes becomes zero.
         """
+        # From the last decision point to the first, as in the engines
         count = self._parents.size
         by_edge = (values if self._point_of_edge is None else values[self._point_of_edge])[::-1]
         addends = np.concatenate([vector[self._parents], by_edge])
@@ -408,7 +404,7 @@ class Level:
 def _edges(
     parents: Iterable[int | Iterable[int]], parent_counts: Iterable[int] | None
 ) -> tuple[Indices, Indices]:
-    """Return the parents of all decision points one after the other, and how many each has."""
+    """Return the concatenated parents of all decision points, and the number of each."""
     if parent_counts is None:
         listed = [_validate.whole_numbers(p, f"parents[{j}]") for j, p in enumerate(parents)]
         sequences = read_only(np.concatenate([np.zeros(0, dtype=np.int64), *listed]))

@@ -1,4 +1,4 @@
-"""Operations on blocks and trees as plain loops, compiled to machine code: bits as in NumPy."""
+"""Operations on blocks and trees as loops for machine code, bitwise equal to NumPy's."""
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, Vector
@@ -7,11 +7,12 @@ WITHIN_BOUNDS = True
 DISJOINT = True
 
 
-# Blocks: block j has the coordinates ``first[j]`` to ``first[j] + sizes[j]``
+# Blocks: block j begins at ``first[j]`` and has ``sizes[j]`` coordinates. The last array is the
+# result.
 
 
 def add(first: Indices, sizes: Indices, left: Vector, right: Vector, totals: Vector) -> None:
-    """Set the sum of two vectors, exactly zero where they cancel up to rounding."""
+    """Compute the sum of two vectors, exactly zero where they cancel up to rounding."""
     for a in range(totals.size):
         total = left[a] + right[a]
         totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(right[a]) else total
@@ -20,9 +21,9 @@ def add(first: Indices, sizes: Indices, left: Vector, right: Vector, totals: Vec
 def expectation(
     first: int, size: int, at: int, utility: Vector, strategy: Vector
 ) -> tuple[float, float]:
-    """Return the value of a block, relative to its largest utility, and what counts as rounding.
+    """Return the value of the strategy in one block, and the largest number that counts as zero.
 
-    Utilities begin at ``first``, the strategy at ``at``.
+    The block begins at ``first`` in the utility and at ``at`` in the strategy.
     """
     largest = utility[first]
     for a in range(1, size):
@@ -37,7 +38,7 @@ def expectation(
 def regret(
     first: Indices, sizes: Indices, utility: Vector, strategy: Vector, regrets: Vector
 ) -> None:
-    """Set the regret of each action, exactly zero where it is rounding."""
+    """Compute the regret of each action, exactly zero where it is a rounding error."""
     for j in range(sizes.size):
         begin = first[j]
         value, rounding = expectation(begin, sizes[j], begin, utility, strategy)
@@ -46,7 +47,7 @@ def regret(
 
 
 def normalize(first: Indices, sizes: Indices, vector: Vector, shares: Vector) -> None:
-    """Scale each block to sum to one; set it uniform where it is all zero."""
+    """Scale each block to sum 1; a zero block becomes uniform."""
     for j in range(sizes.size):
         begin, end, total = first[j], first[j] + sizes[j], 0.0
         for a in range(begin, end):
@@ -59,14 +60,14 @@ def normalize(first: Indices, sizes: Indices, vector: Vector, shares: Vector) ->
                 shares[a] = vector[a] / total
 
 
-# Trees: the actions of decision point j follow the sequence ``parent[j]``, and begin at
-# ``1 + first[j]`` among all sequences
+# Trees: sequence ``parent[j]`` leads to decision point j, whose actions are the sequences from
+# ``1 + first[j]`` on.
 
 
 def sequence_form(
     first: Indices, sizes: Indices, parent: Indices, behavior: Vector, strategy: Vector
 ) -> None:
-    """Set x, the weight of each sequence, from the root to the leaves."""
+    """Compute the weight of each sequence, from the root to the leaves."""
     strategy[0] = 1.0
     for j in range(sizes.size):
         inflow = strategy[parent[j]]
@@ -75,7 +76,7 @@ def sequence_form(
 
 
 def settle(begin: int, end: int, values: Vector, magnitudes: Vector) -> None:
-    """Set sums over the decision points that follow to zero where these cancel up to rounding."""
+    """Set sums of the values of decision points to zero where they cancel up to rounding."""
     for a in range(begin, end):
         if magnitudes[a] > 0.0 and abs(values[a]) <= RESOLUTION * magnitudes[a]:
             values[a] = 0.0
@@ -89,7 +90,10 @@ def counterfactual(
     magnitudes: Vector,
     values: Vector,
 ) -> None:
-    """Add to u what follows each sequence, from the leaves to the root; magnitudes are zero."""
+    """Add to each sequence's utility the values of the decision points after it.
+
+    The pass runs from the leaves to the root. All magnitudes must be 0.
+    """
     for j in range(sizes.size - 1, -1, -1):
         begin = first[j] + 1
         settle(begin, begin + sizes[j], values, magnitudes)
@@ -102,7 +106,7 @@ def counterfactual(
 def best_values(
     first: Indices, sizes: Indices, parent: Indices, magnitudes: Vector, values: Vector
 ) -> None:
-    """Add to u the best of what follows each sequence, as ``counterfactual`` does."""
+    """Add to each sequence's utility the best values of the decision points after it."""
     for j in range(sizes.size - 1, -1, -1):
         begin = first[j] + 1
         settle(begin, begin + sizes[j], values, magnitudes)

@@ -1,4 +1,4 @@
-"""Names of blocks and of their actions, and finding a block by its name."""
+"""Names of blocks and of their actions."""
 
 import operator
 import zlib
@@ -17,9 +17,9 @@ T = TypeVar("T", covariant=True)
 
 
 class LazySequence(Sequence[T]):
-    """A sequence that computes an item from its number, at each access.
+    """A sequence that computes each item from its index at each access.
 
-    So millions of information sets have names without memory.
+    Names of millions of information sets thus need no memory.
 
     >>> squares = LazySequence(1_000_000, lambda number: number**2)
     >>> squares[3], squares[-1], squares[:4]
@@ -47,12 +47,11 @@ class LazySequence(Sequence[T]):
         return map(self.make, range(self._length))
 
     def select(self, numbers: Indices) -> "LazySequence[T]":
-        """Return the items with these numbers, in this order."""
+        """Return the items at these indices, in this order."""
         return LazySequence(numbers.size, partial(_make_selected, self.make, numbers))
 
     def __deepcopy__(self, memo: object) -> "LazySequence[T]":
-        # It cannot change, and what it makes names of may be large.
-        return self
+        return self  # immutable, and ``make`` may hold a large object
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LazySequence | tuple):
@@ -65,7 +64,7 @@ def _make_selected(make: Callable[[int], Any], numbers: Indices, number: int) ->
 
 
 class Names(TypedDict):
-    """The two keyword arguments that name the blocks of ``Simplices`` and their actions."""
+    """The keyword arguments of ``Simplices`` that name blocks and actions."""
 
     labels: Sequence[str] | None
     actions: Sequence[Sequence[str]] | None
@@ -95,7 +94,7 @@ class Labels:
 
     @property
     def named(self) -> bool:
-        """Whether the blocks have names, and not only numbers."""
+        """Whether the blocks have names other than their numbers."""
         return self._blocks is not None
 
     def block(self, number: int) -> str:
@@ -109,24 +108,24 @@ class Labels:
         return tuple(self._actions[number])
 
     def select(self, numbers: Indices) -> Names:
-        """Return the names of some blocks, as the arguments that would give them."""
+        """Return the names of these blocks, as arguments of ``Simplices``."""
         return Names(
             labels=_selected(self._blocks, numbers), actions=_selected(self._actions, numbers)
         )
 
     @cached_property
     def _checksums(self) -> NDArray[np.uint32]:
-        # Four bytes a name: names may be millions, each made when it is accessed.
+        # Four bytes for each name, because there may be millions of names.
         names = self._blocks or ()
         return np.fromiter(map(_checksum, names), np.uint32, len(names))
 
     def numbers(self, label: str) -> list[int]:
-        """Return the numbers of all blocks of this name."""
+        """Return the numbers of all blocks with this name."""
         candidates = np.flatnonzero(self._checksums == _checksum(label)).tolist()
         return [number for number in candidates if self.block(number) == label]
 
     def find(self, key: int | str) -> int:
-        """Return the number of the block called ``key``, a number or a name that is unique."""
+        """Return the number of a block, given its number or its unique name."""
         found = self.numbers(key) if isinstance(key, str) else [operator.index(key)]
         if len(found) > 1:
             raise ValueError(
@@ -149,5 +148,5 @@ def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None
 
 
 def _checksum(name: str) -> int:
-    # Not hash(), which differs in the process that reads a pickle.
+    # Not hash(), whose values differ between processes, so that pickles stay valid.
     return zlib.crc32(name.encode(errors="surrogatepass"))

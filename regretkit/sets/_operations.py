@@ -1,4 +1,4 @@
-"""Sets made of sets: images under affine maps, hulls, Minkowski sums and products."""
+"""Affine images, hulls, Minkowski sums and products of strategy sets."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -24,13 +24,13 @@ class AffineImageSet(_SetOfArguments):
     source
         The set X, of dimension n.
     matrix
-        M, shape ``(dimension, n)`` with one row at least, finite. It may have any rank.
+        M, shape ``(dimension, n)`` with at least one row, finite, of any rank.
     offset
-        b, shape ``(dimension,)``, finite; zero by default.
+        b, shape ``(dimension,)``, finite; zeros by default.
 
     Examples
     --------
-    The segment from (1, 0) to (0, 5), as the image of a simplex:
+    The segment from (1, 0) to (0, 5) is the image of a simplex:
 
     >>> from regretkit.sets import Simplices
     >>> segment = AffineImageSet(Simplices(2), [[1.0, 0.0], [0.0, 5.0]])
@@ -71,12 +71,12 @@ class AffineImageSet(_SetOfArguments):
 
 
 class Hull(_SetOfArguments):
-    """All averages of points of the members.
+    """The convex hull of several sets: all averages of their points.
 
     Parameters
     ----------
     members
-        Sets in one space, one or more.
+        One or more sets of one dimension.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Hull(_SetOfArguments):
         self.dimension = self.members[0].dimension
 
     def canonical(self) -> StrategySet:
-        """Return the same set, as its first member where all members are equal."""
+        """Return the first member if all members are equal, otherwise the hull itself."""
         first = self.members[0]
         return first if all(member == first for member in self.members) else self
 
@@ -114,7 +114,7 @@ class MinkowskiSumSet(_SetOfArguments):
     Parameters
     ----------
     summands
-        Sets in one space, one or more.
+        One or more sets of one dimension.
 
     Examples
     --------
@@ -145,15 +145,15 @@ class MinkowskiSumSet(_SetOfArguments):
 
 
 class ProductSet(StrategySet):
-    """All vectors whose parts lie in the factors.
+    """The product of several sets.
 
     Parameters
     ----------
     factors
-        The sets, one or more.
+        One or more sets.
     coordinates
-        For each factor, the coordinates of the product that belong to it. Together they are each
-        coordinate once. By default the factors are laid end to end.
+        For each factor, its coordinates in the product. Each coordinate belongs to one factor. By
+        default the factors are concatenated.
 
     Examples
     --------
@@ -177,14 +177,17 @@ class ProductSet(StrategySet):
         return [vector[indices] for indices in self._selections]
 
     def join(self, parts: Iterable[Vector]) -> Vector:
-        """Lay one vector for each factor into a new one: the inverse of ``split``."""
+        """Return the vector that ``split`` splits into ``parts``, a new array."""
         joined = np.empty(self.dimension)
         for indices, part in zip(self._selections, parts, strict=True):
             joined[indices] = part
         return joined
 
     def canonical(self) -> StrategySet:
-        """Return the same set, as one ``Simplices`` where it is simplices, each in one piece."""
+        """Return the same set as ``Simplices`` if its factors are simplices.
+
+        The coordinates of each block must be consecutive. Otherwise the product itself is returned.
+        """
         simplices = [factor for factor in self.factors if isinstance(factor, Simplices)]
         if len(simplices) < len(self.factors):
             return self
@@ -197,13 +200,13 @@ class ProductSet(StrategySet):
 
     @cached_property
     def blocks(self) -> list[Indices]:
-        """The blocks of each factor, where the product is canonically ``Simplices``."""
+        """For each factor, the numbers of its blocks in ``canonical()``, if that is simplices."""
         number = np.argsort(np.argsort(self._first_coordinates()))
         counts = [factor.blocks for factor in self.factors if isinstance(factor, Simplices)]
         return np.split(number, np.cumsum(counts)[:-1])
 
     def _first_coordinates(self) -> Indices:
-        """Return where each block of the factors that are simplices begins."""
+        """Return the first coordinate of each block of factors that are simplices."""
         pairs = zip(self.factors, self.coordinates, strict=True)
         first = [place[f.first] for f, place in pairs if isinstance(f, Simplices)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *first])
@@ -234,7 +237,7 @@ class ProductSet(StrategySet):
 def _layout(
     dimensions: Sequence[int], coordinates: Sequence[Iterable[int]] | None
 ) -> tuple[Indices, ...]:
-    """Return the coordinates of each factor, those given or else end to end."""
+    """Return the coordinates of each factor, by default consecutive ones."""
     total = sum(dimensions)
     if coordinates is None:
         return tuple(np.split(np.arange(total), np.cumsum(dimensions)[:-1]))

@@ -1,10 +1,10 @@
-"""The checks work: for each law there are minimizers that break it, and it finds them."""
+"""Each check finds the minimizers that fail it."""
 
 import copy
 
 import numpy as np
 import pytest
-from attrs import define, field
+from attrs import define
 
 import regretkit as rk
 from regretkit.checks import (
@@ -16,10 +16,10 @@ from regretkit.checks import (
 
 
 class Follower(rk.RegretMinimizer):
-    """A sound little minimizer over three actions, for others to break."""
+    """A sound minimizer over three actions, for others to break."""
 
-    def __init__(self):
-        self.domain = rk.Simplices(3)
+    def __init__(self, secret=None):
+        self.domain, self.secret = rk.Simplices(3), np.zeros(3)
         self.regrets, self.other = np.zeros(3), np.zeros(3)
 
     def _propose(self):
@@ -29,41 +29,49 @@ class Follower(rk.RegretMinimizer):
         self.regrets = self.regrets + self.domain.regret(utility, strategy)
 
 
-class Outside(Follower):
-    """Leaves its set, by no more than an engine would notice."""
+@define(eq=False)
+class Matching(rk.SimplexRule):
+    """Regret matching, for others to break."""
+
+    scale_free = True  # so that the growth of regret is checked in one unit
+
+    regrets: np.ndarray = rk.state()
 
     def _propose(self):
-        return (1.0 + 4e-7) * super()._propose()
-
-
-class PlaysWhatItExpects(Follower):
-    """Adds a prediction to its strategy."""
-
-    def _propose(self):
-        return super()._propose() + np.clip(self.other, -4e-7, 4e-7)
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
 
     def _learn(self, utility, strategy):
-        super()._learn(utility, strategy)
-        self.other = np.zeros(3)
-
-    def _expect(self, prediction):
-        self.other = prediction.copy()
+        self.regrets += self.simplices.regret(utility, strategy)
 
 
-class LearnsWhenAsked(Follower):
-    """Changes its state each time it is asked."""
+def mine(base=Follower, **members):
+    return type("Mine", (base,), members)
 
+
+def setting(name, value):
+    """Return a hook that learns as ``Follower`` does, and then sets an attribute."""
+
+    def _learn(self, utility, strategy):
+        Follower._learn(self, utility, strategy)
+        setattr(self, name, value(self, utility))
+
+    return _learn
+
+
+def with_added(name):
+    """Return a hook that plays as ``Follower`` does after it added an attribute to the regrets."""
+    return lambda self: self.domain.normalize(np.maximum(self.regrets + getattr(self, name), 0.0))
+
+
+class ChangesWhenAsked(Follower):
     def next_strategy(self):
-        self.other[0] += 1.0
+        self.other[0] += 0.01
         return super().next_strategy()
 
-    def _propose(self):
-        return self.domain.normalize(np.maximum(self.regrets, 0.0) + 0.01 * self.other)
+    _propose = with_added("other")
 
 
-class Wavering(Follower):
-    """Answers otherwise the second time."""
-
+class AnswersOnce(Follower):
     asked = False
 
     def next_strategy(self):
@@ -71,42 +79,23 @@ class Wavering(Follower):
         self.asked = True
         return strategy
 
-    def _learn(self, utility, strategy):
-        self.regrets = self.regrets + utility - utility.mean()
-        self.asked = False
+    _learn = setting("asked", lambda self, utility: False)
 
 
-class Expectant(Follower):
-    """Keeps a prediction for ever."""
-
-    def _propose(self):
-        return self.domain.normalize(np.maximum(self.regrets + self.other, 0.0))
+def expects(total):
+    """Return a minimizer whose prediction, or the sum of all of them, applies for ever."""
 
     def _expect(self, prediction):
-        self.other = prediction - prediction.mean()
+        self.other = total * self.other + prediction - prediction.mean()
+
+    return mine(_propose=with_added("other"), _expect=_expect)
 
 
-class Learned(Expectant):
-    """Adds up predictions, as if they were utilities."""
-
-    def _expect(self, prediction):
-        self.other = self.other + prediction - prediction.mean()
+def expects_beyond_the_set(self, prediction):
+    self.other = np.clip(prediction, -4e-7, 4e-7)
 
 
-class Keeping(Expectant):
-    """Keeps the very array that it was given."""
-
-    def _learn(self, utility, strategy):
-        super()._learn(utility, strategy)
-        self.other = utility
-
-    def _expect(self, prediction):
-        pass
-
-
-class Aliasing(Follower):
-    """Returns its own state, and keeps writing to it."""
-
+class WritesToItsStrategy(Follower):
     def __init__(self):
         super().__init__()
         self.weights = np.ones(3) / 3
@@ -119,117 +108,56 @@ class Aliasing(Follower):
         self.weights /= self.weights.sum()
 
 
-class Global(Follower):
-    """Draws from a generator that is part of no state."""
-
-    generator = np.random.default_rng(0)
-
-    def _propose(self):
-        return self.domain.normalize(Global.generator.random(3))
+GLOBAL = np.random.default_rng(0)
 
 
-class Shared(Follower):
-    """Keeps its regrets where all of its kind can see them."""
-
-    regrets_of_all = np.zeros(3)
+class SharesRegrets(Follower):
+    shared = np.zeros(3)
 
     def __init__(self):
         super().__init__()
-        Shared.regrets_of_all = np.zeros(3)
+        SharesRegrets.shared = np.zeros(3)
 
     def _propose(self):
-        return self.domain.normalize(np.maximum(Shared.regrets_of_all, 0.0))
+        return self.domain.normalize(np.maximum(SharesRegrets.shared, 0.0))
 
     def _learn(self, utility, strategy):
-        Shared.regrets_of_all = Shared.regrets_of_all + utility - utility @ strategy
+        SharesRegrets.shared = SharesRegrets.shared + utility - utility @ strategy
 
 
-class Forgetful(Follower):
-    """Keeps half of its state under the name of an argument, which is no state."""
-
-    def __init__(self, secret=None):
-        super().__init__()
-        self.secret = np.zeros(3)
-
-    def _propose(self):
-        return self.domain.normalize(np.maximum(self.regrets + self.secret, 0.0))
-
-    def _learn(self, utility, strategy):
-        super()._learn(utility, strategy)
-        self.secret = self.secret + utility
+def learn_in_place(self, utility, strategy):
+    self.regrets += self.domain.regret(utility, strategy)
 
 
-class Shallow(Follower):
-    """Writes to arrays that it shares with its copies."""
-
-    def __deepcopy__(self, memo):
-        return copy.copy(self)
-
-    def _learn(self, utility, strategy):
-        self.regrets += self.domain.regret(utility, strategy)
+def by_place(self):
+    first = self.simplices.repeat(self.simplices.first.astype(float))
+    place = np.arange(self.simplices.dimension) - first
+    return self.simplices.softmax(0.3 * self.regrets - 0.1 * place)
 
 
-@define(eq=False)
-class Matching(rk.SimplexRule):
-    """Regret matching, for others to break."""
-
-    scale_free = True  # so that regret grows alike in all units
-
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
-
-    def _learn(self, utility, strategy):
-        self.regrets += self.simplices.regret(utility, strategy)
+def by_all_blocks(self):
+    return self.simplices.softmax(20.0 * self.regrets / (1.0 + np.abs(self.regrets).sum()))
 
 
-class Neighbourly(Matching):
-    """Divides by the regrets of all blocks."""
-
-    def _propose(self):
-        return self.simplices.softmax(20.0 * self.regrets / (1.0 + np.abs(self.regrets).sum()))
+def by_level(self, utility, strategy):
+    self.regrets += utility
 
 
-class Ordered(Matching):
-    """Prefers the actions that come first."""
-
-    def _propose(self):
-        first = self.simplices.repeat(self.simplices.first.astype(float))
-        place = np.arange(self.simplices.dimension) - first
-        return self.simplices.softmax(0.3 * self.regrets - 0.1 * place)
-
-
-class Shifted(Matching):
-    """Depends on the level of utilities, and not only on their differences."""
-
-    def _learn(self, utility, strategy):
-        self.regrets += utility
-
-
-@define(eq=False)
-class Tolerant(Matching):
-    """Takes a small regret for zero, and claims that units do not matter."""
-
-    tolerance: float = field(default=1e-6, kw_only=True)
-    scale_free = True
-
-    def _propose(self):
-        return self.simplices.normalize(np.where(self.regrets > self.tolerance, self.regrets, 0.0))
+def above_a_tolerance(self):
+    return self.simplices.normalize(np.where(self.regrets > 1e-6, self.regrets, 0.0))
 
 
 def is_traced(array):
     return type(array) is not np.ndarray
 
 
-class PlaysOtherwiseWhenTraced(Matching):
-    def _propose(self):
-        floor = 0.1 if is_traced(self.regrets) else 0.0
-        return self.simplices.normalize(np.maximum(self.regrets, floor))
+def other_floor_when_traced(self):
+    floor = 0.1 if is_traced(self.regrets) else 0.0
+    return self.simplices.normalize(np.maximum(self.regrets, floor))
 
 
 class LearnsOtherwiseWhenTraced(Matching):
-    """Learns another sum for each block, by which it does not play."""
+    """Learns a sum for each block that does not affect strategies."""
 
     learned: np.ndarray = rk.state(per="block")
 
@@ -238,40 +166,54 @@ class LearnsOtherwiseWhenTraced(Matching):
         self.learned = self.learned + (2.0 if is_traced(self.regrets) else 1.0)
 
 
-class ForgetsUnlessTraced(Matching):
-    """Forgets half of its regrets where the utility is zero, but not as it is traced."""
-
-    def _learn(self, utility, strategy):
-        factor = 1.0 if is_traced(utility) or utility.any() else 0.5
-        self.regrets = factor * self.regrets + self.simplices.regret(utility, strategy)
-
-
-class Idle(Matching):
-    """Never learns."""
-
-    def _learn(self, utility, strategy):
-        pass
+def forgets_at_zeros_unless_traced(self, utility, strategy):
+    factor = 1.0 if is_traced(utility) or utility.any() else 0.5
+    self.regrets = factor * self.regrets + self.simplices.regret(utility, strategy)
 
 
 BROKEN = {
-    "strategies_lie_in_the_domain": [Outside],
-    "strategies_lie_in_the_domain_after_any_prediction": [PlaysWhatItExpects],
-    "asking_changes_nothing": [LearnsWhenAsked, Wavering],
-    "a_later_prediction_replaces_earlier_ones": [Learned],
-    "a_prediction_applies_to_one_iteration": [Expectant],
-    "inputs_are_neither_changed_nor_kept": [Keeping],
-    "returned_strategies_do_not_change": [Aliasing],
-    "equal_states_give_equal_strategies": [Global],
-    "copies_are_independent": [Shared, Shallow],
-    "state_round_trips": [Forgetful],
-    "blocks_are_independent": [Neighbourly],
-    "strategies_are_invariant_to_action_order": [Ordered],
-    "strategies_are_invariant_to_added_constants": [Shifted],
-    "strategies_are_invariant_to_scale": [Tolerant],
-    "kernel_agrees": [*(PlaysOtherwiseWhenTraced, LearnsOtherwiseWhenTraced, ForgetsUnlessTraced)],
-    "regret_grows_slowly": [Idle],
+    "strategies_lie_in_the_domain": [
+        mine(_propose=lambda self: (1.0 + 4e-7) * Follower._propose(self))
+    ],
+    "strategies_lie_in_the_domain_after_any_prediction": [
+        mine(
+            _propose=lambda self: Follower._propose(self) + self.other,
+            _learn=setting("other", lambda self, utility: np.zeros(3)),
+            _expect=expects_beyond_the_set,
+        )
+    ],
+    "asking_changes_nothing": [ChangesWhenAsked, AnswersOnce],
+    "a_later_prediction_replaces_earlier_ones": [expects(total=1.0)],
+    "a_prediction_applies_to_one_iteration": [expects(total=0.0)],
+    "inputs_are_neither_changed_nor_kept": [
+        mine(_propose=with_added("other"), _learn=setting("other", lambda self, utility: utility))
+    ],
+    "returned_strategies_do_not_change": [WritesToItsStrategy],
+    "equal_states_give_equal_strategies": [
+        mine(_propose=lambda self: self.domain.normalize(GLOBAL.random(3)))
+    ],
+    "copies_are_independent": [
+        SharesRegrets,
+        mine(__deepcopy__=lambda self, memo: copy.copy(self), _learn=learn_in_place),
+    ],
+    "state_round_trips": [  # the name of an argument is no state
+        mine(
+            _propose=with_added("secret"),
+            _learn=setting("secret", lambda self, utility: self.secret + utility),
+        )
+    ],
+    "blocks_are_independent": [mine(Matching, _propose=by_all_blocks)],
+    "strategies_are_invariant_to_action_order": [mine(Matching, _propose=by_place)],
+    "strategies_are_invariant_to_added_constants": [mine(Matching, _learn=by_level)],
+    "strategies_are_invariant_to_scale": [mine(Matching, _propose=above_a_tolerance)],
+    "kernel_agrees": [
+        mine(Matching, _propose=other_floor_when_traced),
+        LearnsOtherwiseWhenTraced,
+        mine(Matching, _learn=forgets_at_zeros_unless_traced),
+    ],
+    "regret_grows_slowly": [mine(Matching, _learn=lambda self, utility, strategy: None)],
 }
-"""For each law, minimizers that break it."""
+"""For each check, minimizers that fail it."""
 
 
 def factory(kind):
@@ -302,23 +244,16 @@ def test_sound_minimizers_keep_every_law(check, make):
 # Other errors say which check was run
 
 
-class WritesToUtilities(Follower):
-    def _learn(self, utility, strategy):
-        utility -= utility @ strategy
-        self.regrets = self.regrets + utility
+def writes_to_utilities(self, utility, strategy):
+    utility -= utility @ strategy
 
 
-class ReturnsRegrets(Follower):
-    def _learn(self, utility, strategy):
-        return self.regrets + self.domain.regret(utility, strategy)
-
-
-@pytest.mark.parametrize("make", [WritesToUtilities, ReturnsRegrets])
-def test_an_error_is_raised_as_it_is_with_a_note(make):
+@pytest.mark.parametrize("learn", [writes_to_utilities, lambda self, u, x: self.regrets + u])
+def test_an_error_gets_a_note(learn):
     with pytest.raises((TypeError, ValueError)) as caught:
-        check_minimizer(make)
+        check_minimizer(mine(_learn=learn))
     (note,) = caught.value.__notes__
-    assert note.startswith(f"while {CHECKS[0].__name__} was checked of {make.__name__}")
+    assert note.startswith(f"in {CHECKS[0].__name__} of Mine")
 
 
 # Factories

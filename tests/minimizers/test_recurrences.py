@@ -6,7 +6,19 @@ from functools import partial
 import numpy as np
 import pytest
 from factories import ADVERSARIES, INF, LEAVES, PREDICTIVE, same_play
-from naive import add, dot, in_proportion, positive, project, regret
+from naive import (
+    DiscountedRegretMatching,
+    LinearRegretMatching,
+    PredictiveRegretMatchingPlus,
+    RegretMatching,
+    RegretMatchingPlus,
+    add,
+    dot,
+    in_proportion,
+    positive,
+    project,
+    regret,
+)
 from refusals import refusals
 from scipy.optimize import brentq
 
@@ -38,70 +50,42 @@ def norm(numbers):
     return math.sqrt(dot(numbers, numbers))
 
 
-class Naive:
-    """Play in proportion to ``basis(v)``; v is what was told, or the last regret."""
-
-    start = 0.0
-    told_only = False
-
-    def __init__(self, actions):
-        self.t, self.R = 1, [self.start] * actions
-        self.last, self.v = [1.0 / actions] * actions, [0.0] * actions
-
-    def play(self):
-        return in_proportion(self.basis(self.v))
-
-    def basis(self, v):
-        return positive(add(self.R, v))
-
-    def expect(self, utility):
-        unaided = in_proportion(self.basis([0.0] * len(utility)))
-        self.v = regret(utility, unaided if self.told_only else self.last)
-
-    def learn(self, utility):
-        self.last = self.play()
-        g = regret(utility, self.last)
-        self.update(g)
-        self.v = [0.0] * len(g) if self.told_only else g
-        self.t += 1
-
-    def update(self, g):
-        self.R = positive(add(self.R, g))
-
-
 def faded(s, alpha, shift):
     return s**alpha / (s**alpha + shift)
 
 
-class DiscountedPlus(Naive):
+class DiscountedPlus(RegretMatchingPlus):
+    alpha, shift = 1.5, 1.5
+
     def basis(self, v):
-        return self.R
+        return add(scaled(faded(self.t - 1, self.alpha, self.shift), self.R), v)
 
     def update(self, g):
-        self.R = positive(add(scaled(faded(self.t - 1, 1.5, 1.5), self.R), g))
+        self.R = positive(self.basis(g))
 
 
-class PredictiveDiscountedPlus(Naive):
+class PredictiveDiscountedPlus(DiscountedPlus):
+    predictive, alpha, shift = True, 2.3, 1.0
+
+
+class PredictiveLinear(LinearRegretMatching):
+    predictive = True
+
     def basis(self, v):
-        return positive(add(scaled(faded(self.t - 1, 2.3, 1.0), self.R), v))
-
-    def update(self, g):
-        self.R = positive(add(scaled(faded(self.t - 1, 2.3, 1.0), self.R), g))
+        return add(self.R, scaled(self.t, v))
 
 
-class Asymmetric(Naive):
+class Asymmetric(PredictiveRegretMatchingPlus):
     def basis(self, v):
-        return positive(add(self.R, scaled(1.0 / 3.0, v)))
+        return add(self.R, scaled(1.0 / 3.0, v))
 
 
-class Adaptive(Naive):
-    def __init__(self, actions):
-        super().__init__(actions)
-        self.errors, self.steps = 0.0, 0.0
+class Adaptive(PredictiveRegretMatchingPlus):
+    errors = steps = 0.0
 
     def basis(self, v):
         alpha = 5.0 if self.steps == 0.0 else min(math.sqrt(self.errors / self.steps), 5.0)
-        return positive(add(self.R, scaled(1.0 / (1.0 + alpha), v)))
+        return add(self.R, scaled(1.0 / (1.0 + alpha), v))
 
     def update(self, g):
         previous = self.R
@@ -110,7 +94,9 @@ class Adaptive(Naive):
         self.steps += norm(minus(self.R, previous)) ** 2
 
 
-class Smooth(Naive):
+class Smooth(RegretMatching):
+    predictive = True
+
     def __init__(self, actions):
         super().__init__(actions)
         self.R = [1.0 / actions] * actions
@@ -119,11 +105,14 @@ class Smooth(Naive):
         return nearest(add(self.R, scaled(RATE, v)))
 
     def update(self, g):
-        self.R = nearest(add(self.R, scaled(RATE, g)))
+        self.R = self.basis(g)
 
 
 class Extragradient(Smooth):
-    told_only = True
+    predictive = False
+
+    def expect(self, utility):
+        self.v = regret(utility, in_proportion(self.R))
 
 
 class SmoothOptimistic(Smooth):
@@ -131,11 +120,11 @@ class SmoothOptimistic(Smooth):
         self.R = add(self.basis(self.v), scaled(RATE, minus(g, self.v)))
 
 
-class Stable(Naive):
+class Stable(PredictiveRegretMatchingPlus):
     start, restarted = FLOOR, False
 
     def basis(self, v):
-        return positive(self.R) if self.restarted else positive(add(self.R, v))
+        return self.R if self.restarted else add(self.R, v)
 
     def update(self, g):
         super().update(g)
@@ -144,7 +133,7 @@ class Stable(Naive):
             self.R = [FLOOR] * len(g)
 
 
-class NormKept(Naive):
+class NormKept(PredictiveRegretMatchingPlus):
     def update(self, g):
         moved = add(self.R, g)
         length, low, high = norm(self.R), 0.0, 2.0 * norm(self.R) + 2.0 * norm(moved)
@@ -157,16 +146,11 @@ class NormKept(Naive):
         self.R = positive([r + high for r in moved])
 
 
-class Scheduled(Naive):
-    def basis(self, v):
-        return positive(self.R)
-
+class Scheduled(DiscountedRegretMatching):
     def update(self, g):
-        s, p = self.t - 1, min((self.t - 1) / HORIZON, 1.0)
-        kept = [
-            faded(s, 1 + 3 * p if old > 0.0 else -1 - 2 * p, 1.0) if s else 1.0 for old in self.R
-        ]
-        self.R = [k * old + new for k, old, new in zip(kept, self.R, g, strict=True)]
+        p = min((self.t - 1) / HORIZON, 1.0)
+        self.alpha, self.beta = 1 + 3 * p, -1 - 2 * p
+        super().update(g)
 
 
 class NaiveAdaHedge:
@@ -229,6 +213,7 @@ class NaiveNormalHedge:
 FAMILY = {
     "drm+": (m.DiscountedRegretMatchingPlus, DiscountedPlus),
     "pdrm+": (m.PredictiveDiscountedRegretMatchingPlus, PredictiveDiscountedPlus),
+    "optimistic linear": (partial(rk.LinearRegretMatching, optimistic=True), PredictiveLinear),
     "asymmetric": (contrib.AsymmetricRegretMatchingPlus, Asymmetric),
     "adaptive": (contrib.AdaptiveAsymmetricRegretMatchingPlus, Adaptive),
     "smooth": (partial(contrib.SmoothPredictiveRegretMatchingPlus, rate=RATE), Smooth),
@@ -378,18 +363,6 @@ def test_nothing_is_discounted_before_the_second_iteration_unless_all_is():
     assert discounted(-INF, -INF, t=1) == [0.0, 0.0]
     # One so strong that it overflows is its limit.
     assert discounted(-1e6, 1e6, t=3) == [0.0, -4.0]
-
-
-def test_a_linear_rule_counts_its_prediction_as_often_as_what_it_learns():
-    player, regrets, last = rk.LinearRegretMatching(3, optimistic=True), np.zeros(3), np.zeros(3)
-
-    for t, utility in enumerate(np.random.default_rng(3).normal(size=(30, 3)), start=1):
-        positive = np.maximum(regrets + t * last, 0.0)
-        expected = positive / positive.sum() if positive.any() else np.full(3, 1 / 3)
-        np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-12)
-        last = utility - utility @ expected
-        regrets = regrets + t * last
-        player.observe_utility(utility)
 
 
 # Refusals: one for each kind of mistake

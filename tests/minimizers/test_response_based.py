@@ -2,45 +2,45 @@
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES, meets, random_tree
+from factories import meets, random_tree
 
 import regretkit as rk
 from regretkit.circuits import LinearDeviations
 from regretkit.evaluation import RegretLedger
 from regretkit.minimizers import ResponseBasedApproachability
-from regretkit.sets import Ball, Box
+from regretkit.sets import Ball, Box, Hull, Polytope
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
 
 def some_set(seed):
     generator = np.random.default_rng(seed)
-    tree = random_tree(generator, points=4)
-    return (tree, rk.Simplices(3), Ball([1.0, 0.0, 2.0], 1.5), Box([0.0, 1.0], [2.0, 4.0]))[seed]
+    corners = Polytope(generator.normal(size=(3, 3)))
+    sets = [rk.Simplices(3), Ball([1.0, 0.0, 2.0], 1.5), Box([0.0, 1.0], [2.0, 4.0])]
+    return [random_tree(generator, points=4), Hull([corners, rk.Simplices(3)]), *sets][seed]
 
 
-@SEEDS
+@pytest.mark.parametrize("seed", range(5))
 def test_the_sums_of_products_differ_by_no_more_than_the_root_of_the_squares(seed):
     domain = some_set(seed)
     player = ResponseBasedApproachability(domain)
     ledger = RegretLedger(player, strict=True)
-    squares, generator = 0.0, np.random.default_rng(seed)
-    for t in range(1, 60):
-        strategy = player.next_strategy()
-        utility = list(ADVERSARIES.values())[t % len(ADVERSARIES)](strategy, t, generator)
-        previous = player._excess.copy()
-        player.observe_utility(utility)
-
+    squares, excess = 0.0, np.zeros((domain.dimension, domain.dimension + 1))
+    for strategy, utility in meets(player, seed):
         assert domain.contains(strategy)
-        added = player._excess - previous
-        assert (added * previous).sum() <= 1e-8 * np.linalg.norm(added) * player.distance
-        squares += (added**2).sum()
-        # What was taken away is the product of v and a best response to it.
-        product = np.outer(utility, np.append(strategy, 1.0)) - added
-        other, unit = product[:, -1], max(np.abs(utility).max(), np.abs(previous).max())
-        assert np.linalg.norm(other) <= np.linalg.norm(utility) + 1e-12 * unit
-        best = domain.best_response(other)[0]
-        assert np.trace(product[:, :-1]) == pytest.approx(best, abs=1e-12 * unit)
+        # x has the smallest |W (x, 1)| exactly when <W (x, 1), W (y - x, 0)> >= 0 for every y.
+        played = np.append(strategy, 1.0)
+        image, unit = excess @ played, 1.0 + np.abs(excess).max() ** 2
+        smallest = -domain.best_response(-image @ excess[:, :-1])[0]
+        assert smallest - image @ excess[:, :-1] @ strategy >= -1e-8 * unit
+        # What is added to W, by the documentation
+        size, added = np.linalg.norm(image), np.outer(utility, played)
+        if size > 1e-8 * np.linalg.norm(excess):
+            target = image * (np.linalg.norm(utility) / size)
+            added -= np.outer(target, np.append(domain.best_response(target)[1], 1.0))
+        assert (added * excess).sum() <= 1e-8 * np.linalg.norm(added) * np.linalg.norm(excess)
+        assert player.distance == pytest.approx(np.linalg.norm(excess))
+        squares, excess = squares + (added**2).sum(), excess + added
 
     assert player.distance <= np.sqrt(squares) * (1 + 1e-9)
     (bound,) = ledger.regret_bounds().values()

@@ -341,7 +341,7 @@ def test_other_versions_and_irregular_files_are_refused(whole, tmp_path):
     with pytest.raises(ValueError, match="its format has version 3, not 2"):
         resume(path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         resume(tmp_path / "pipe")
     with pytest.raises(FileNotFoundError):
         resume(tmp_path / "absent")

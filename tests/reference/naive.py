@@ -58,98 +58,77 @@ def project(numbers):
     return positive([number - high for number in numbers])
 
 
-# Rules over one simplex: play() and learn(utility); predictive ones know expect(utility)
+# Rules over one simplex
 
 
 class RegretMatching:
-    def __init__(self, actions):
-        self.R = [0.0] * actions
-        self.t = 0
+    """Play in proportion to ``basis(v)``; v is what was expected, or the last regret."""
+
+    start = 0.0
+    predictive = False
+
+    def __init__(self, actions, **parameters):
+        vars(self).update(parameters)
+        self.t, self.R = 1, [self.start] * actions
+        self.last, self.v = [1.0 / actions] * actions, [0.0] * actions
 
     def play(self):
-        return in_proportion(self.R)
+        return in_proportion(self.basis(self.v))
+
+    def basis(self, v):
+        return add(self.R, v)
+
+    def expect(self, utility):
+        if self.predictive:
+            self.v = regret(utility, self.last)
 
     def learn(self, utility):
+        self.last = self.play()
+        g = regret(utility, self.last)
+        self.update(g)
+        self.v = g if self.predictive else [0.0] * len(g)
         self.t += 1
-        self.remember(regret(utility, self.play()))
 
-    def remember(self, g):
+    def update(self, g):
         self.R = add(self.R, g)
 
 
 class RegretMatchingPlus(RegretMatching):
-    def remember(self, g):
+    def update(self, g):
         self.R = positive(add(self.R, g))
 
 
 class LinearRegretMatching(RegretMatching):
-    def remember(self, g):
+    def update(self, g):
         self.R = add(self.R, [self.t * gained for gained in g])
 
 
 class DiscountedRegretMatching(RegretMatching):
-    def __init__(self, actions, alpha, beta):
-        super().__init__(actions)
-        self.alpha, self.beta = alpha, beta
+    def update(self, g):
+        self.R = [self.factor(old) * old + new for old, new in zip(self.R, g, strict=True)]
 
-    def remember(self, g):
-        self.R = [self.fade(old) * old + new for old, new in zip(self.R, g, strict=True)]
-
-    def fade(self, old):
+    def factor(self, old):
         s, exponent = self.t - 1, self.alpha if old > 0.0 else self.beta
-        if exponent == math.inf:
-            return 1.0
-        if exponent == -math.inf:
-            return 0.0
-        if s == 0:
-            return 1.0
-        return s**exponent / (s**exponent + 1.0)
+        if math.isinf(exponent):
+            return float(exponent > 0.0)
+        return s**exponent / (s**exponent + 1.0) if s else 1.0
 
 
-class PredictiveRegretMatching:
-    def __init__(self, actions):
-        self.R = [0.0] * actions
-        self.last = [1.0 / actions] * actions
-        self.expected = [0.0] * actions
-
-    def play(self):
-        return in_proportion(add(self.R, regret(self.expected, self.last)))
-
-    def expect(self, utility):
-        self.expected = list(utility)
-
-    def learn(self, utility):
-        strategy = self.play()
-        self.remember(regret(utility, strategy))
-        self.last, self.expected = strategy, list(utility)
-
-    def remember(self, g):
-        self.R = add(self.R, g)
+class PredictiveRegretMatching(RegretMatching):
+    predictive = True
 
 
-class PredictiveRegretMatchingPlus(PredictiveRegretMatching):
-    def remember(self, g):
-        self.R = positive(add(self.R, g))
+class PredictiveRegretMatchingPlus(RegretMatchingPlus):
+    predictive = True
 
 
 class Hedge:
-    """Hedge as the texts have it: over utilities, where the library remembers regrets."""
+    """Hedge as in the texts: over utilities, where the library accumulates regrets."""
+
+    predictive = False
 
     def __init__(self, actions, rate):
-        self.rate = rate
-        self.earned = [0.0] * actions
-
-    def play(self):
-        return softmax([self.rate * earned for earned in self.earned])
-
-    def learn(self, utility):
-        self.earned = add(self.earned, utility)
-
-
-class OptimisticHedge(Hedge):
-    def __init__(self, actions, rate):
-        super().__init__(actions, rate)
-        self.expected = [0.0] * actions
+        self.rate, self.earned, self.expected = rate, [0.0] * actions, [0.0] * actions
 
     def play(self):
         return softmax([self.rate * total for total in add(self.earned, self.expected)])
@@ -158,8 +137,13 @@ class OptimisticHedge(Hedge):
         self.expected = list(utility)
 
     def learn(self, utility):
-        super().learn(utility)
-        self.expected = list(utility)
+        self.earned = add(self.earned, utility)
+        if self.predictive:
+            self.expected = list(utility)
+
+
+class OptimisticHedge(Hedge):
+    predictive = True
 
 
 # Trees: a decision point is (number, [what follows each action]), and what follows is a list of

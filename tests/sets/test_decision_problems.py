@@ -26,11 +26,11 @@ SEEDS = pytest.mark.parametrize("seed", range(6))
 
 @pytest.fixture(params=range(8))
 def case(request):
-    """Return a random tree, a behavioral strategy, a utility, and their generator."""
+    """Return a random tree, a behavioral strategy, and a utility."""
     generator = np.random.default_rng(request.param)
     tree = random_tree(generator)
     behavior = random_behavior(generator, tree.simplices)
-    return tree, behavior, generator.normal(size=tree.dimension), generator
+    return tree, behavior, generator.normal(size=tree.dimension)
 
 
 @pytest.fixture(params=range(8))
@@ -42,47 +42,27 @@ def dag_case(request):
     return dag, tree, coordinates, generator
 
 
-def by_point(tree, vector):
-    return [vector[tree.simplices.block(j)].tolist() for j in range(tree.points)]
-
-
-def shuffled(tree, generator):
-    """Return the same tree with its points in another order that keeps parents before children.
-
-    Also returns, for each new coordinate, the old one.
-    """
-    order, waiting = [], list(range(tree.points))
-    while waiting:
-        ready = [
-            j for j in waiting if tree.point_of_sequence[tree.parent_sequence[j]] in {-1, *order}
-        ]
-        order.append(int(generator.choice(ready)))
-        waiting.remove(order[-1])
-    old = np.append(0, 1 + tree.simplices.coordinates(order))
-    new = np.argsort(old)
-    return DecisionTree(new[tree.parent_sequence[order]], tree.sizes[order]), old
-
-
 # Trees
 
 
 def test_the_passes_down_and_up_are_those_of_the_recursion(case):
-    tree, behavior, utility, _ = case
+    tree, behavior, utility = case
     sizes = tree.sizes.tolist()
     roots = naive.nested(tree.parent_sequence.tolist(), sizes)
+    played = [behavior[tree.simplices.block(j)].tolist() for j in range(tree.points)]
     strategy = tree.sequence_form(behavior)
     value, worths = tree.counterfactual(utility, behavior)
 
-    expected = naive.sequence_form(roots, sizes, by_point(tree, behavior))
+    expected = naive.sequence_form(roots, sizes, played)
     np.testing.assert_allclose(strategy, expected, rtol=1e-14)
-    whole, worth = naive.counterfactual(roots, sizes, by_point(tree, behavior), utility.tolist())
+    whole, worth = naive.counterfactual(roots, sizes, played, utility.tolist())
     assert value == pytest.approx(whole, abs=1e-12)
     assert value == pytest.approx(utility @ strategy, abs=1e-12)
     np.testing.assert_allclose(worths, np.concatenate(worth), atol=1e-12)
 
 
 def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsewhere(case):
-    tree, behavior, _, _ = case
+    tree, behavior, _ = case
     strategy = tree.sequence_form(behavior)
 
     recovered = tree.behavior(strategy)
@@ -93,23 +73,8 @@ def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsew
     np.testing.assert_allclose(tree.sequence_form(recovered), strategy, rtol=1e-12)
 
 
-def test_the_order_in_which_points_are_listed_does_not_matter(case):
-    tree, behavior, utility, generator = case
-    second, old = shuffled(tree, generator)
-    moved = behavior[old[1:] - 1]
-
-    value, worths = tree.counterfactual(utility, behavior)
-    other_value, other_worths = second.counterfactual(utility[old], moved)
-
-    assert other_value == pytest.approx(value, abs=1e-12)
-    np.testing.assert_allclose(other_worths, worths[old[1:] - 1], atol=1e-12)
-    strategy = tree.sequence_form(behavior)
-    np.testing.assert_array_equal(second.sequence_form(moved), strategy[old])
-    assert second.best_response(utility[old])[0] == pytest.approx(tree.best_response(utility)[0])
-
-
 def test_levels_hold_the_points_by_the_number_of_decisions_before_them(case):
-    tree, behavior, _, _ = case
+    tree, behavior, _ = case
     owner, depth = tree.point_of_sequence, []
     for parent in tree.parent_sequence:
         depth.append(1 + depth[owner[parent]] if parent else 0)
@@ -194,25 +159,6 @@ def test_depth_is_the_longest_path(depth):
     # The last decision point follows the first as well.
     parents = [[0], *[[2 * j - 1] for j in range(1, depth)], [1, 2 * depth]]
     assert DecisionDAG(parents, [2] * (depth + 1)).depth == depth + 1
-
-
-@SEEDS
-def test_with_one_parent_for_each_point_it_is_a_tree_to_the_bit(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    dag = DecisionDAG([[p] for p in tree.parent_sequence], tree.sizes)
-    behavior = random_behavior(generator, tree.simplices)
-    utility, flow = generator.normal(size=tree.dimension), tree.sequence_form(behavior)
-
-    assert (dag.depth, dag.dimension, dag.points) == (tree.depth, tree.dimension, tree.points)
-    np.testing.assert_array_equal(dag.sequence_form(behavior), flow)
-    np.testing.assert_array_equal(dag.reach(flow), tree.reach(flow))
-    for mine, its in zip(
-        (*dag.counterfactual(utility, behavior), *dag.best_response(utility)),
-        (*tree.counterfactual(utility, behavior), *tree.best_response(utility)),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(mine, its)
 
 
 # CFR over a DAG

@@ -4,7 +4,6 @@ Vectors with gaps, and DAGs, are left to NumPy, so that public calls have both.
 """
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -57,18 +56,12 @@ def test_trees_and_dags_of_one_parent_each(pair, data):
     tree, dag = pair
     utility = data.draw(vectors(tree.dimension))
     behavior = tree.simplices.normalize(abs(data.draw(vectors(tree.dimension - 1))))
-    assert same(tree.sequence_form(behavior), dag.sequence_form(behavior))
+    strategy = tree.sequence_form(behavior)
+    assert (dag.depth, dag.dimension, dag.points) == (tree.depth, tree.dimension, tree.points)
+    assert same(dag.sequence_form(behavior), strategy)
+    assert same(dag.reach(strategy), tree.reach(strategy))
     assert same(tree.best_values(utility), dag.best_values(utility))
+    assert same(tree.best_response(utility)[1], dag.best_response(utility)[1])
     (value, earned), (other, others) = (x.counterfactual(utility, behavior) for x in pair)
     assert value == other
     assert same(earned, others)
-
-
-@pytest.mark.parametrize(
-    "vector",
-    [np.arange(5), np.arange(5.0).astype(np.float32), np.ones(5, dtype=bool)],
-    ids=["integers", "single precision", "truth values"],
-)
-def test_other_arrays_are_taken_as_numpy_takes_them(vector):
-    shares = Simplices([2, 3]).normalize(vector)
-    assert np.array_equal(shares, Simplices([2, 3]).normalize(vector.astype(np.float64)))

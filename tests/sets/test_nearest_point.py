@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, nnls
 
-from regretkit.minimizers import ResponseBasedApproachability
 from regretkit.sets import (
     AffineImageSet,
     Ball,
     Box,
-    Hull,
     MinkowskiSumSet,
     Polytope,
     Simplices,
@@ -150,29 +148,3 @@ def test_units_do_not_matter(scale):
     distance = np.linalg.norm(weights @ points / weights.sum() - deviation)
     assert_distance(Polytope(scale * points), scale * deviation, scale * distance, 1e-10 * scale)
     assert Polytope(scale * points).contains(scale * points.mean(axis=0), 0.0)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_nearest_image_meets_the_variational_inequality(seed):
-    # x has the smallest |W (x, 1)|^2 exactly when <W (x, 1), W (y - x, 0)> >= 0 for every y.
-    generator = np.random.default_rng(seed)
-    n = int(generator.integers(2, 6))
-    corners = Polytope(generator.normal(size=(3, n)))
-    for domain in [Simplices(n), Box(-np.ones(n), np.ones(n)), Hull([corners, Simplices(n)])]:
-        player, excess = ResponseBasedApproachability(domain), np.zeros((n, n + 1))
-        for utility in generator.normal(size=(6, n)):
-            strategy = player.next_strategy()
-            image = excess @ np.append(strategy, 1.0)
-            smallest = -domain.best_response(-image @ excess[:, :-1])[0]
-            assert smallest - image @ excess[:, :-1] @ strategy >= -1e-8 * (
-                1.0 + np.abs(image).max()
-            )
-            assert domain.contains(strategy)
-            player.observe_utility(utility)
-            # What the rule adds, by its documentation
-            added = np.outer(utility, np.append(strategy, 1.0))
-            size = np.linalg.norm(image)
-            if size > 1e-8 * np.linalg.norm(excess):
-                target = image * (np.linalg.norm(utility) / size)
-                added -= np.outer(target, np.append(domain.best_response(target)[1], 1.0))
-            excess = excess + added
