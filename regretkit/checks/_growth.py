@@ -1,6 +1,6 @@
 """The check that regret grows slower than the number of iterations, and its adversaries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -50,7 +50,7 @@ def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     return np.cos(np.arange(x.size))
 
 
-ADVERSARIES = MappingProxyType(
+ADVERSARIES: Mapping[str, Adversary] = MappingProxyType(
     {
         "random": _random,
         "alternating": _alternating,
@@ -85,8 +85,7 @@ def regret_grows_slowly(make: Make) -> None:
     """
     adversaries, messages = list(ADVERSARIES), list[str]()
     for unit in UNITS[:1] if is_scale_free(make()) else UNITS:
-        failures = ((name, _excess(make, unit, name)) for name in adversaries)
-        failed, message = next(filter(lambda failure: failure[1], failures), ("", ""))
+        failed = next((name for name in adversaries if (message := _excess(make, unit, name))), "")
         if not failed:
             return
         messages.append(message)
