@@ -61,7 +61,7 @@ DEEP = {
     *("test_last_iterate", "test_fixed_strategy", "test_dynamics", "test_corpus"),
     *("test_formats_fuzz", "test_compiler_programs", "test_compiler_refusals", "test_guard"),
     *("test_regret_growth", "test_random_rules", "test_isomorphism", "test_certificates"),
-    *("test_column_generation", "test_engines_public", "test_gambit_corpus"),
+    *("test_engines_public", "test_gambit_corpus"),
     "test_random_compositions",
 }
 

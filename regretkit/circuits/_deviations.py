@@ -401,6 +401,10 @@ def _list_deviations(tree: DecisionTree, deviations: Deviations) -> LocalDeviati
     )
 
 
+_State: TypeAlias = tuple[list[int], int]
+"""The weights before a decision point, and the one of having followed all recommendations."""
+
+
 def _remembered(tree: DecisionTree, memory: Memory) -> tuple[Indices, ...]:
     """Return the weights of a type of memory.
 
@@ -448,10 +452,6 @@ def _remembered(tree: DecisionTree, memory: Memory) -> tuple[Indices, ...]:
     weight = np.fromiter((w for weights, _ in at.values() for w in weights), np.int64)
     followed = np.repeat(np.array([now for _, now in at.values()], dtype=np.int64), count)
     return points, weight, weight == followed, np.array(parent), np.array(factor)
-
-
-_State: TypeAlias = tuple[list[int], int]
-"""The weights before a decision point, and the one of having followed all recommendations."""
 
 
 # Trigger deviations
@@ -557,29 +557,28 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         return moved
 
     def utility(self, utility: Vector, point: Vector) -> Vector:
-        # A constant at a decision point of the coefficients, subtracted before it, changes the
-        # utility of no strategy. Here what a trigger earns is its gain over the strategy, so that
-        # a tie is exactly zero.
+        # The gradient is unique up to constants: adding one at a decision point of the
+        # coefficients and subtracting it before changes no value. Here a trigger earns its gain
+        # over the strategy, so that ties are exactly zero.
         behavior = self.domain.behavior(point)
         value, values = self.domain.counterfactual(utility, behavior)
         return np.append(value, self.local_deviations.gains(values, behavior, point))
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        """Return the fixed point of the map with these coefficients.
+        """Return the fixed point of the map with these coefficients, from the root to the leaves.
 
-        From the first decision points on, with X the weight of x before decision point j, and r[a]
-        the flow from the triggers before j to action a, x at j is the stationary distribution of
-        the chain with rates
+        Let X be the weight of x before decision point j, and r[a] the flow from earlier triggers to
+        action a. The strategy at j is the stationary distribution of the chain with the rates
 
             from a' to a:  r[a] + X c[(j, a'), (j, a)]
 
-        and with coarse triggers proportional to r[a], those at j included.
+        With coarse triggers it is proportional to r[a], where r includes the trigger at j.
         """
         behavior = self.local_deviations.fixed_point(coefficients[1:])
         return self.domain.sequence_form(behavior)
 
     def regret(self, tracker: RegretTracker) -> float | None:
-        # The best continuation after each trigger, less what following it earned
+        # The best continuation after each trigger, minus the earnings of following it
         if not tracker.products:
             return None
         (joint,) = tracker.products
@@ -643,7 +642,7 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
 
 
 def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
-    """Return all pairs of a trigger, at the given decision points, and a point at or after it."""
+    """Return all pairs of a trigger k and a decision point at or after its own, ``at[k]``."""
     before = tree.point_of_sequence[tree.parent_sequence]
     upper = lower = np.arange(tree.points)
     pairs = [np.zeros((2, 0), dtype=np.int64)]
@@ -666,16 +665,16 @@ def trigger_regret(
     """Return a minimizer of regret against all trigger deviations, or all coarse ones.
 
     On a tree it is ``PhiRegret`` with CFR over ``TriggerDeviations``. On simplices it is
-    ``SwapRegret``, and for coarse triggers, which are constant actions there, the rule itself.
+    ``SwapRegret``. Coarse triggers of simplices are constant actions, so it is the rule itself.
 
     Parameters
     ----------
     domain
-        The player's decisions, a tree or simplices.
+        The player's decision tree, or simplices.
     local
-        The local rule of CFR, or of the experts of ``SwapRegret``.
+        The local rule of CFR, or the experts of ``SwapRegret``.
     coarse
-        Whether a trigger is a decision point, and not an action there.
+        Whether triggers are decision points, not actions.
 
     Examples
     --------
@@ -684,10 +683,6 @@ def trigger_regret(
     >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
     >>> player.next_strategy()
     array([1., 0., 1., 1., 0.])
-
-    References
-    ----------
-    As of ``TriggerDeviations``.
     """
     if isinstance(domain, DecisionTree):
         maps = TriggerDeviations(domain, coarse=coarse)
@@ -698,24 +693,24 @@ def trigger_regret(
 # Linear maps
 
 _MAX_COEFFICIENTS = 50_000_000
-"""Building the DAG of so many coefficients takes some ten gigabytes."""
+"""With so many coefficients, building the DAG takes about ten gigabytes."""
 _SHARES = 2.0**-26, 2.0**-40
-"""The shares p in ``fixed_point``, the second where the first does not converge."""
+"""The shares p in ``fixed_point``. The second applies if the first does not converge."""
 _STEPS = 64
-"""Number of steps with each share, at most."""
+"""Largest number of steps with each share."""
 _SETTLED = 4.0 * float(np.finfo(np.float64).eps)
-"""The distance by which a map moves a point that counts as fixed."""
+"""Largest distance that a map moves a point that counts as fixed."""
 
 
 class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
     """All linear maps of the strategies of a decision tree to themselves.
 
-    A player with the recommendation x may query, at any time, the action of x at a decision point
-    after the last sequence recommended. The coefficients c are its strategy in this problem, a flow
-    through a ``DecisionDAG`` of pairs. At pair (j, s) it acts at its decision point j, and s is
-    recommended so far. It plays an action a of j, which leads to the pairs (k, s) of the decision
-    points k after a, or queries a decision point k after s, which leads to the pairs (j, (k, b)) of
-    all actions b of k:
+    A mediator draws a recommendation x. The player may query it at any time. The answer to a query
+    is the recommended action at the next decision point k after the last recommended sequence s.
+    The coefficients c are a strategy of this problem, a flow through a ``DecisionDAG`` of pairs. At
+    pair (j, s) the player is at decision point j, and the recommendations so far are s. It either
+    plays an action a of j, which leads to the pairs (k, s) of the decision points k after a. Or it
+    queries a decision point k after s, which leads to the pairs (j, (k, b)) of the actions b of k:
 
         map_c(x)[j, a]  =  sum over s of c[(j, s), a] x[s],    map_c(x)[0]  =  1
 
@@ -726,7 +721,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
     Parameters
     ----------
     tree
-        The player's decisions.
+        The player's decision tree.
 
     Examples
     --------
@@ -747,7 +742,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
 
     cover_constants = True
     _basis: "csr_array"
-    """All coordinates from free ones: the matrix that sends 1 and these to a strategy."""
+    """The matrix that maps 1 and the free coordinates to all coordinates of a strategy."""
 
     def __init__(self, tree: DecisionTree) -> None:
         from scipy.sparse import csr_array
@@ -762,18 +757,18 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
         points, length, first_action = tree.points, tree.dimension, tree.simplices.first
         preceding, point_of = tree.parent_sequence, np.repeat(np.arange(points), tree.sizes)
         following = np.bincount(preceding, minlength=length)
-        # Pair (j, s) has the number j * length + s. Its actions are those of j, then a query for
-        # each decision point that follows s.
+        # Pair (j, s) has the number j * length + s. Its actions are the actions of j, then a query
+        # for each decision point after s.
         sizes = tree.sizes[:, None] + following
         first = (1 + sizes.cumsum() - sizes.ravel()).reshape(sizes.shape)
-        # For each action of the tree and each sequence recommended, the coordinate that plays it
+        # The coordinate of each action of the tree after each recommended sequence
         self._play = first[point_of] + (np.arange(length - 1) - first_action[point_of])[:, None]
         place = np.empty(points, dtype=np.int64)
         place[np.argsort(preceding, kind="stable")] = expand_ranges(
             np.zeros_like(following), following
         )
         query = first[:, preceding] + tree.sizes[:, None] + place
-        # The parents of a pair: the action before j at the same s, and the query that s answers
+        # The parents of a pair: the action before j at the same s, and the query with answer s
         start = np.where(np.arange(length) == 0, 0, -1)
         acted = np.vstack([start, self._play])[preceding]
         queried = np.hstack([np.full((points, 1), -1), query[:, point_of]])
@@ -785,7 +780,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
             labels=LazySequence(sizes.size, partial(_name, tree)),
             actions=LazySequence(sizes.size, partial(_actions, tree)),
         )
-        # All coordinates follow from free ones: all actions but the last of a decision point.
+        # Free coordinates: all actions but the last of each decision point
         last = tree.first_sequence + tree.sizes - 1
         self._free = np.delete(np.arange(length), np.append(0, last))
         basis = np.zeros((length, 1 + self._free.size))
@@ -812,15 +807,15 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
         return self.coefficients.best_response(earned)[0] + float(joint[0, 0] - np.trace(joint))
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        """Return the limit of ``AveragedPowerIterate``, from the interior point z.
+        """Return the limit of the means of z, A z, ..., A^n z, with z the interior point.
 
-        With a small share p,
+        With a small share p, the iteration
 
-            x  <-  p (I - (1 - p) A)^-1 x  =  x + (1 - p) (I - (1 - p) A)^-1 (A x - x),    from z
+            x  <-  p (I - (1 - p) A)^-1 x  =  x + (1 - p) (I - (1 - p) A)^-1 (A x - x)
 
-        Each step is a mean of powers of A, so that it does not leave the set. An eigenvector of
-        eigenvalue r shrinks by ``p / |1 - (1 - p) r|``. Coordinates are those of the set's affine
-        hull, as outside powers of A may grow.
+        starts at z. Each step is a mean of powers of A, so it stays in the set. An eigenvector of
+        eigenvalue r shrinks by ``p / |1 - (1 - p) r|``. The coordinates are coordinates of the
+        set's affine hull, because powers of A may grow outside of it.
         """
         from scipy.linalg import lu_factor, lu_solve
 
@@ -836,7 +831,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
                 factors = lu_factor(np.eye(free.size) - (1.0 - share) * step[:, 1:])
             free += (1.0 - share) * lu_solve(factors, change)
         point: Vector = self._basis @ np.append(1.0, free)
-        point[point <= _SETTLED] = 0.0  # what only leaves it shrinks, but never to zero
+        point[point <= _SETTLED] = 0.0  # transient coordinates shrink, but never reach zero
         return self.domain.sequence_form(self.domain.behavior(point))
 
     def __repr__(self) -> str:
@@ -852,6 +847,7 @@ def _name(tree: DecisionTree, number: int) -> str:
 
 
 def _actions(tree: DecisionTree, number: int) -> tuple[str, ...]:
+    """Return the names of the actions at a pair."""
     labels, (point, sequence) = tree.simplices.labels, divmod(number, tree.dimension)
     following = np.flatnonzero(tree.parent_sequence == sequence).tolist()
     return *labels.actions(point), *(f"query {labels.block(k)}" for k in following)
@@ -867,9 +863,9 @@ def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -
     Parameters
     ----------
     domain
-        The player's decisions, a tree or simplices.
+        The player's decision tree, or simplices.
     local
-        The local rule of CFR, or of the experts of ``SwapRegret``.
+        The local rule of CFR, or the experts of ``SwapRegret``.
 
     Examples
     --------
@@ -878,10 +874,6 @@ def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -
     >>> player.observe_utility([0.0, 1.0, 0.0])
     >>> player.next_strategy()
     array([1., 1., 0.])
-
-    References
-    ----------
-    As of ``LinearDeviations``.
     """
     if not isinstance(domain, DecisionTree):
         return SwapRegret(domain, local)

@@ -118,10 +118,6 @@ class MinkowskiSum(_SumOfRegrets):
     >>> player.observe_utility([0.0, 1.0])
     >>> player.next_strategy()
     array([5., 0.])
-
-    References
-    ----------
-    See ``Product``.
     """
 
     def __attrs_post_init__(self) -> None:
@@ -181,10 +177,6 @@ class ConvexHull(Circuit):
     >>> player = ConvexHull([RegretMatching(blocks), RegretMatchingPlus(blocks)], RegretMatching)
     >>> player.mixing
     RegretMatching(simplices=Simplices([2] * 2))
-
-    References
-    ----------
-    See ``Product``.
     """
 
     members: tuple[RegretMinimizer, ...] = field(converter=as_minimizers)
@@ -281,10 +273,6 @@ class AffineImage(SingleMinimizerCircuit):
     >>> player.observe_utility([3.0])
     >>> player.next_strategy()
     array([10.])
-
-    References
-    ----------
-    See ``Product``.
     """
 
     matrix: ArrayLike

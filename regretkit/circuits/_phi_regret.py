@@ -45,7 +45,7 @@ class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
     coefficients: Coefficients
     """The set of the coefficients of a map."""
     cover_constants: bool = False
-    """Whether small regret against the maps implies small external regret, as constant maps do."""
+    """Whether small regret against the maps implies small external regret."""
 
     @abc.abstractmethod
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
@@ -62,7 +62,7 @@ class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
     def regret(self, tracker: RegretTracker) -> float | None:
         """Return a player's regret against the best map, from its tracker; None if unknown.
 
-        It does not use ``utility``, so that a ledger compares the two.
+        It must not use ``utility``: a ledger compares the two.
         """
         return None
 
@@ -70,13 +70,13 @@ class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
 class StochasticMatrices(DeviationSet[Simplices, Simplices]):
     """All stochastic matrices in every block of some simplices: the maps of swap regret.
 
-    The coefficients are the rows of the matrices, first those of block 0. The fixed point is
-    ``stationary_distribution``.
+    The coefficients are the rows of all matrices, block by block. Fixed points are stationary
+    distributions.
 
     Parameters
     ----------
     simplices
-        The domain: a number of actions, several, or ``Simplices``.
+        A number of actions, a sequence with one number for each block, or ``Simplices``.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         moved = n - np.diagonal(sends, axis1=1, axis2=2).sum(axis=1)
         pairs = sends[moved <= 1].any(axis=0) | np.eye(n, dtype=bool)
         self.cover_constants = bool((constants | pairs.all(axis=0)).all())
-        # Each move: of which map, from which action, to which one, how much. Most maps move little.
+        # The moves of all maps from an action to another one. Most maps have few moves.
         moves = self.matrices * ~np.eye(n, dtype=bool)
         self._map, self._origin, self._target = np.nonzero(moves)
         self._share = moves[self._map, self._origin, self._target]
@@ -156,12 +156,12 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         return moved
 
     def utility(self, utility: Vector, point: Vector) -> Vector:
-        # Differences, so that no map gains by rounding where all utilities are equal
+        # Differences, so that no map gains by rounding if all utilities are equal
         gains = point[self._origin] * (utility[self._target] - utility[self._origin])
         return self.domain.value(utility, point) + self._total(gains)
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        # Without the diagonal, which does not matter
+        # ``stationary`` does not read the diagonal.
         n = self.domain.dimension
         shares = coefficients[self._map] * self._share
         mixture = segment_sum(self._origin * n + self._target, shares, n * n)
@@ -175,7 +175,7 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         return float(self._total(gains).max())
 
     def _total(self, gains: Vector) -> Vector:
-        """Return the gain of each map, given the gain of each whole move."""
+        """Return the gain of each map, given the gain of each move."""
         return segment_sum(self._map, self._share * gains, self.coefficients.dimension)
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ def constant_maps(actions: int) -> FiniteDeviations:
 
 
 def internal_maps(actions: int) -> FiniteDeviations:
-    """Return the maps that play b wherever a was played, for each pair: internal regret.
+    """Return the maps that play b in place of a, for each pair: internal regret.
 
     Parameters
     ----------

@@ -1,20 +1,12 @@
-"""CFR is the circuit that it denotes, and the recursion of its paper; views of it; refusals."""
+"""CFR equals its circuit and the recursion of its paper; views of it; local rules."""
 
 from itertools import count
 
 import naive
 import numpy as np
 import pytest
-from attrs import define, field
-from factories import (
-    LEAVES,
-    MAKERS,
-    apart,
-    labelled_tree,
-    random_tree,
-    same_play,
-    train,
-)
+from attrs import define
+from factories import LEAVES, MAKERS, apart, labelled_tree, random_tree, same_play, train
 
 import regretkit as rk
 from regretkit import circuits
@@ -22,39 +14,39 @@ from regretkit.minimizers import AdaHedge, ConicBlackwell
 from regretkit.sets import Simplices
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
-each_leaf = pytest.mark.parametrize("name", LEAVES)
 
 
-def naive_cfr(tree, make):
+def recursion_of(tree, make):
     return naive.CFR(tree.parent_sequence.tolist(), tree.sizes.tolist(), make)
-
-
-# Equal to the recursion
 
 
 @pytest.mark.deep_beyond(26)
 @SEEDS
-@each_leaf
-def test_cfr_is_the_recursion_of_its_paper(seed, name):
+@pytest.mark.parametrize("name", [*LEAVES, "several"])
+def test_cfr_is_its_circuit_and_the_recursion_of_its_paper(seed, name):
     generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    make, naive_make = LEAVES[name]
-    player, recursion = rk.CFR(tree, make), naive_cfr(tree, naive_make)
+    tree = labelled_tree(generator, points=7)
+    names = generator.choice([*LEAVES], size=tree.points) if name == "several" else [name] * 7
+    rules = {f"point {j}": MAKERS[name] for j, name in enumerate(names) if j != 3}
+    local = rk.ByDecisionPoint(rules, otherwise=MAKERS[names[3]])
+    naive_rules = iter(names)
+    recursion = recursion_of(tree, lambda size: LEAVES[next(naive_rules)][1](size))
+    player, composed = rk.CFR(tree, local), rk.circuit(tree, local)
 
     for utility in generator.normal(size=(25, tree.dimension)):
+        np.testing.assert_allclose(player.next_strategy(), composed.next_strategy(), atol=1e-10)
         np.testing.assert_allclose(player.next_strategy(), recursion.play(), atol=1e-10)
         player.observe_utility(utility)
+        composed.observe_utility(utility)
         recursion.learn(utility.tolist())
 
 
 @SEEDS
 @pytest.mark.parametrize("name", ["prm", "prm+"])
 def test_cfr_plays_as_its_circuit_with_predictions(seed, name):
-    tree = random_tree(np.random.default_rng(seed), points=7)
-    make = MAKERS[name]
-    same_play(
-        rk.CFR(tree, make), rk.circuit(tree, make), iterations=20, atol=1e-9, told="sometimes"
-    )
+    tree, make = random_tree(np.random.default_rng(seed), points=7), MAKERS[name]
+    cfr, circuit = rk.CFR(tree, make), rk.circuit(tree, make)
+    same_play(cfr, circuit, iterations=20, atol=1e-9, told="sometimes")
 
 
 def test_equal_utilities_leave_the_strategy_unchanged():
@@ -71,28 +63,6 @@ def test_equal_utilities_leave_the_strategy_unchanged():
     np.testing.assert_array_equal(player.next_strategy(), tree.relative_interior_point())
 
 
-# Different rules at different points
-
-
-@SEEDS
-def test_different_rules_at_different_points_play_as_in_the_circuit_and_the_recursion(seed):
-    generator = np.random.default_rng(seed)
-    tree = labelled_tree(generator, points=7)
-    names = generator.choice(list(LEAVES), size=tree.points).tolist()
-    rules = {f"point {j}": MAKERS[name] for j, name in enumerate(names) if j != 3}
-    local = rk.ByDecisionPoint(rules, otherwise=MAKERS[names[3]])
-    player, composed = rk.CFR(tree, local), rk.circuit(tree, local)
-    naive_rules = iter(names)
-    recursion = naive_cfr(tree, lambda size: LEAVES[next(naive_rules)][1](size))
-
-    for utility in generator.normal(size=(25, tree.dimension)):
-        np.testing.assert_allclose(player.next_strategy(), composed.next_strategy(), atol=1e-10)
-        np.testing.assert_allclose(player.next_strategy(), recursion.play(), atol=1e-10)
-        player.observe_utility(utility)
-        composed.observe_utility(utility)
-        recursion.learn(utility.tolist())
-
-
 # Views of single decision points
 
 
@@ -102,8 +72,7 @@ def test_a_view_shows_what_happens_at_one_decision_point(seed, local):
     generator = np.random.default_rng(seed)
     tree = labelled_tree(generator)
     player = train(rk.CFR(tree, local), generator)
-    parents, sizes = tree.parent_sequence.tolist(), tree.sizes.tolist()
-    recursion = naive.CFR(parents, sizes, naive.RegretMatching)
+    recursion = recursion_of(tree, naive.RegretMatching)
     for rule, j in zip(recursion.rules, range(tree.points), strict=True):
         rule.R = player[j].state["regrets"].tolist()
 
@@ -128,30 +97,20 @@ def test_a_view_shows_what_happens_at_one_decision_point(seed, local):
 
 @define(eq=False)
 class ForOneSimplex(rk.SimplexRule):
-    """A user's rule that sums over all that it plays."""
+    """A user's rule that sums over all that it plays, or draws."""
 
     total: np.ndarray = rk.state()
+    generator: np.random.Generator | None = None
 
     def _propose(self):
+        if self.generator:
+            return self.simplices.softmax(self.total)
         weights = np.exp(self.total - self.total.max())
         return weights / weights.sum()
 
     def _learn(self, utility, strategy):
-        self.total += self.simplices.regret(utility, strategy)
-
-
-@define(eq=False)
-class AtRandom(rk.SimplexRule):
-    """A user's rule that draws."""
-
-    total: np.ndarray = rk.state()
-    generator: np.random.Generator = field(factory=lambda: np.random.default_rng(5))
-
-    def _propose(self):
-        return self.simplices.softmax(self.total)
-
-    def _learn(self, utility, strategy):
-        self.total += utility * self.generator.random()
+        drawn = self.generator.random() if self.generator else 1.0
+        self.total += drawn * self.simplices.regret(utility, strategy)
 
 
 def hedge(actions):
@@ -170,10 +129,6 @@ def nested(actions):
 NUMBERS = count()
 
 
-def scheduled(actions):
-    return rk.Hedge(actions, rate=0.1 + next(NUMBERS) % 3)
-
-
 AT_ONCE = {
     "leaf": rk.PredictiveRegretMatching,
     "hull": hull,
@@ -186,11 +141,11 @@ AT_ONCE = {
 ONE_EACH = {
     "for one simplex": ForOneSimplex,
     "in a hull": lambda n: hull(n, members=[ForOneSimplex, rk.RegretMatching]),
-    "random": AtRandom,
+    "random": lambda n: ForOneSimplex(n, np.random.default_rng(5)),
     "a rate by the number of actions": lambda n: rk.Hedge(n, rate=0.1 * n),
     "a rate for two actions": lambda n: rk.Hedge(n, rate=0.5 if n == 2 else 0.1),
     "optimistic with two actions": lambda n: rk.RegretMatching(n, optimistic=n == 2),
-    "another rate at each call": scheduled,
+    "another rate at each call": lambda n: rk.Hedge(n, rate=0.1 + next(NUMBERS) % 3),
     "conic": lambda n: ConicBlackwell(Simplices(n)),
 }
 

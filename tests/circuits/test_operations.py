@@ -2,11 +2,11 @@
 
 import copy
 import math
+from functools import partial
 
-import naive
 import numpy as np
 import pytest
-from factories import ADVERSARIES, MAKERS, PREDICTIVE, meets, regret, same_play
+from factories import ADVERSARIES, MAKERS, PREDICTIVE, same_play
 
 import regretkit as rk
 from regretkit.circuits import (
@@ -14,11 +14,11 @@ from regretkit.circuits import (
     MinkowskiSum,
     StochasticMatrices,
     constant_maps,
-    internal_maps,
 )
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+MATRIX, VERTICES, CORNERS = (np.random.default_rng(k).normal(size=(5, 3)) for k in range(3))
 
 
 class Watched(rk.RegretMinimizer):
@@ -35,39 +35,44 @@ class Watched(rk.RegretMinimizer):
         self.history = (*self.history, (strategy.copy(), utility.copy()))
         self.watched.observe_utility(utility)
 
+    def against(self, point):
+        return math.fsum(u @ (point - x) for x, u in self.history)
+
     def regret(self):
-        earned = math.fsum(u @ x for x, u in self.history)
-        return self.domain.best_response(sum(u for _, u in self.history))[0] - earned
+        return self.against(self.domain.best_response(sum(u for _, u in self.history))[1])
 
 
-def watch(player, generator, iterations=100):
-    """Play a mixture of adversaries, and return the watched player."""
-    watched = player if isinstance(player, Watched) else Watched(player)
+def watch(player, seed, iterations=60):
+    """Let a mixture of adversaries play against a player, and return it watched."""
+    player, generator = Watched(player), np.random.default_rng(seed)
     for t in range(1, iterations + 1):
         adversary = list(ADVERSARIES.values())[t % len(ADVERSARIES)]
-        watched.observe_utility(adversary(watched.next_strategy(), t, generator))
-    return watched
-
-
-def lists(history):
-    return [(x.tolist(), u.tolist()) for x, u in history]
+        player.observe_utility(adversary(player.next_strategy(), t, generator))
+    return player
 
 
 def swap(actions):
     return rk.SwapRegret(actions, rk.RegretMatching)
 
 
+def hull():
+    return rk.ConvexHull(map(rk.Point, CORNERS[:2]), rk.RegretMatching(2))
+
+
 # The identities of regret
 
 
+@pytest.mark.deep_beyond(4)
 @SEEDS
-@pytest.mark.parametrize("coordinates", [None, [[6, 0, 3], [1, 7], [5, 4, 2]]])
-def test_the_regret_of_a_product_is_the_sum_of_its_parts(seed, coordinates):
-    hull = rk.ConvexHull([rk.RegretMatching(3), rk.Point([0.0, 3.0, 0.0])], rk.RegretMatching(2))
-    parts = [Watched(part) for part in (hull, swap(2), rk.Hedge(3, rate=0.5))]
-
-    whole = watch(rk.Product(parts, coordinates), np.random.default_rng(seed))
-
+@pytest.mark.parametrize(
+    "build",
+    [rk.Product, partial(rk.Product, coordinates=[[6, 0, 3], [1, 7], [5, 4, 2]]), MinkowskiSum],
+)
+def test_the_regret_of_independent_parts_is_the_sum_of_theirs(seed, build):
+    image = AffineImage(swap(2), CORNERS[:2].T)
+    middle = image if build is MinkowskiSum else swap(2)
+    parts = [Watched(part) for part in (hull(), middle, rk.Hedge(3, rate=0.5))]
+    whole = watch(build(parts), seed)
     regrets = [part.regret() for part in parts]
     assert whole.regret() == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
 
@@ -76,69 +81,48 @@ def test_the_regret_of_a_product_is_the_sum_of_its_parts(seed, coordinates):
 @SEEDS
 @pytest.mark.parametrize("mixing", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus, swap])
 def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_members(seed, mixing):
-    generator = np.random.default_rng(seed)
-    corners = [Watched(rk.Point(point)) for point in generator.normal(size=(2, 4))]
     product = rk.Product([rk.RegretMatchingPlus(2), swap(2)])
-    members = [*corners, Watched(product), Watched(rk.RegretMatching(4))]
+    points = map(rk.Point, np.random.default_rng(seed).normal(size=(2, 4)))
+    members = [Watched(part) for part in (*points, product, rk.RegretMatching(4))]
     weigher = Watched(mixing(4))
 
-    whole = watch(rk.ConvexHull(members, weigher), generator)
+    whole = watch(rk.ConvexHull(members, weigher), seed)
 
     # Against the best point of member i: R = R_i + the mixing minimizer's regret against i.
-    earned = math.fsum(u @ x for x, u in weigher.history)
-    against = sum(u for _, u in weigher.history) - earned
     regrets = [member.regret() for member in members]
-    assert whole.regret() == pytest.approx(max(against + regrets), rel=1e-9, abs=1e-9)
+    best = max(weigher.against(e) + r for e, r in zip(np.eye(4), regrets, strict=True))
+    assert whole.regret() == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert whole.regret() <= weigher.regret() + max(regrets) + 1e-9
 
 
-@pytest.mark.deep_beyond(52)
-@SEEDS
-@pytest.mark.parametrize(
-    ("maps", "regret"),
-    [
-        (constant_maps(3), naive.external_regret),
-        (internal_maps(3), naive.internal_regret),
-        (StochasticMatrices(3), naive.swap_regret),
-    ],
-    ids=["external", "internal", "swap"],
-)
-@each_leaf
-def test_regret_against_maps_is_the_regret_of_the_minimizer_over_maps(seed, maps, regret, make):
-    picker = Watched(make(maps.coefficients))
-
-    whole = watch(rk.PhiRegret(picker, maps), np.random.default_rng(seed), iterations=60)
-
-    expected = regret(lists(whole.history))
-    assert picker.regret() == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.deep_beyond(18)
+@pytest.mark.deep_beyond(20)
 @SEEDS
 @each_leaf
-def test_swap_regret_is_the_sum_of_the_experts_regrets(seed, make):
+def test_the_regret_of_an_image_is_that_of_its_minimizer(seed, make):
+    inner, alone = Watched(make([2, 3])), make([2, 3])
+    whole = watch(AffineImage(inner, MATRIX.T, CORNERS[0]), seed)
+    assert whole.regret() == pytest.approx(inner.regret(), rel=1e-9, abs=1e-9)
+    for x, u in whole.history:
+        expected = MATRIX.T @ alone.next_strategy() + CORNERS[0]
+        np.testing.assert_allclose(x, expected, atol=1e-12)
+        alone.observe_utility(u @ MATRIX.T)
+
+
+def test_each_expert_of_swap_regret_learns_its_share_of_the_utility():
     experts = []
 
     def expert(actions):
-        experts.append(Watched(make(actions)))
+        experts.append(Watched(rk.RegretMatching(actions)))
         return experts[-1]
 
-    whole = watch(
-        rk.SwapRegret(4, rk.PerDecisionPoint(expert)), np.random.default_rng(seed), iterations=60
-    )
-
-    experts = experts[-4:]  # the others are not played
-    swap_regret = naive.swap_regret(lists(whole.history))
-    total = sum(expert.regret() for expert in experts)
-    assert swap_regret == pytest.approx(total, rel=1e-9, abs=1e-9)
-    for number, expert in enumerate(experts):
+    whole = watch(rk.SwapRegret(4, rk.PerDecisionPoint(expert)), seed=1)
+    for number, one in enumerate(experts[-4:]):  # the others are not played
         shares = [x[number] * u for x, u in whole.history]
-        np.testing.assert_array_equal([u for _, u in expert.history], shares)
+        np.testing.assert_array_equal([u for _, u in one.history], shares)
 
 
 # The same thing built in two ways
 
-VERTICES = np.random.default_rng(1).normal(size=(5, 3))
 TWICE = {
     "regret against constants": (
         lambda make: rk.PhiRegret(make(4), constant_maps(4)),
@@ -165,8 +149,8 @@ TWICE = {
         lambda make: rk.ConvexHull(map(rk.Point, VERTICES), make(5)),
     ),
     "a sum": (
-        lambda make: MinkowskiSum([make(3), hull(0)]),
-        lambda make: AffineImage(rk.Product([make(3), hull(0)]), np.tile(np.eye(3), 2)),
+        lambda make: MinkowskiSum([make(3), hull()]),
+        lambda make: AffineImage(rk.Product([make(3), hull()]), np.tile(np.eye(3), 2)),
     ),
 }
 
@@ -183,78 +167,32 @@ def test_circuits_are_each_other_in_special_cases(name, make):
 
 
 def test_a_hull_tells_its_mixer_what_the_coming_proposals_would_be_worth():
-    generator = np.random.default_rng(8)
-    make = rk.PredictiveRegretMatchingPlus
+    make, generator = rk.PredictiveRegretMatchingPlus, np.random.default_rng(8)
     members, mixing = [make(3), make(3), rk.Point([0.0, 0.0, 2.0])], make(3)
-    hull = watch(rk.ConvexHull(members, mixing), generator).watched
+    player = watch(rk.ConvexHull(members, mixing), seed=8).watched
     alone, weigher = copy.deepcopy(members), copy.deepcopy(mixing)
     prediction = generator.normal(size=3)
 
-    hull.expect_utility(prediction)
+    player.expect_utility(prediction)
 
     for member in alone:
         member.expect_utility(prediction)
     proposals = np.array([member.next_strategy() for member in alone])
     weigher.expect_utility(proposals @ prediction)
     expected = weigher.next_strategy() @ proposals
-    np.testing.assert_allclose(hull.next_strategy(), expected, atol=1e-12)
+    np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-12)
 
 
-# Images and sums
-
-
-each_predictive = pytest.mark.parametrize("make", PREDICTIVE.values(), ids=PREDICTIVE)
-
-
-def matrix(seed, shape=(3, 5)):
-    return np.random.default_rng(seed).normal(size=shape)
-
-
-def hull(seed):
-    corners = np.random.default_rng(seed).normal(size=(2, 3))
-    return rk.ConvexHull([rk.Point(corner) for corner in corners], rk.RegretMatching(2))
-
-
-# Theorems
-
-
-@pytest.mark.deep_beyond(52)
-@SEEDS
-@each_leaf
-def test_the_regret_of_an_image_is_that_of_its_minimizer(seed, make):
-    M, b = matrix(seed), np.random.default_rng(seed).normal(size=3)
-    inner, alone = make([2, 3]), make([2, 3])
-    player = AffineImage(inner, M, b)
-    found, reference = [], []
-
-    for x, u in meets(player, seed):
-        np.testing.assert_array_equal(x, M @ alone.next_strategy() + b)
-        found.append((x, u))
-        reference.append((alone.next_strategy(), M.T @ u))
-        alone.observe_utility(u @ M)
-
-    expected = regret(inner.domain, reference)
-    assert regret(player.domain, found) == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-# Predictions, worth, units
-
-
-@each_predictive
+@pytest.mark.parametrize("make", PREDICTIVE.values(), ids=PREDICTIVE)
 def test_a_prediction_goes_through_as_the_parts_would_see_it(make):
-    M, u, m = matrix(3), np.array([1.0, -2.0, 0.5]), np.array([0.3, 2.0, -1.0])
-    image = AffineImage(make(5), M, np.ones(3))
-    total = MinkowskiSum([make(3), rk.Point([1.0, 1.0, 1.0]), make(3)])
-    behind_image, behind_total = make(5), make(3)
-
-    for player in (image, total):
+    u, m, M = np.array([1.0, -2.0, 0.5]), np.array([0.3, 2.0, -1.0]), MATRIX.T
+    total = MinkowskiSum([make(3), rk.Point(np.ones(3)), make(3)])
+    pairs = [(AffineImage(make(5), M, np.ones(3)), M, M), (total, np.eye(3), 2.0 * np.eye(3))]
+    for player, seen, shown in pairs:
+        behind = make(len(seen.T))
         player.observe_utility(u)
         player.expect_utility(m)
-    behind_image.observe_utility(u @ M)
-    behind_image.expect_utility(m @ M)
-    behind_total.observe_utility(u)
-    behind_total.expect_utility(m)
-
-    expected = M @ behind_image.next_strategy() + 1.0
-    np.testing.assert_array_equal(image.next_strategy(), expected)
-    np.testing.assert_allclose(total.next_strategy(), 2 * behind_total.next_strategy() + 1.0)
+        behind.observe_utility(u @ seen)
+        behind.expect_utility(m @ seen)
+        expected = shown @ behind.next_strategy() + 1.0
+        np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-12)

@@ -1,61 +1,110 @@
-"""Maps of swap regret, their fixed points, and TreeSwap with the bound that it was made for."""
+"""Sets of maps, their fixed points and regrets, and TreeSwap with its bound."""
 
 from typing import ClassVar
 
 import naive
 import numpy as np
 import pytest
-from factories import meets, random_behavior
+from factories import MAKERS, meets, random_behavior, random_tree
 
 import regretkit as rk
 from regretkit.circuits import (
     FiniteDeviations,
+    LinearDeviations,
+    PhiRegret,
     StochasticMatrices,
     TreeSwap,
+    TriggerDeviations,
     constant_maps,
     internal_maps,
 )
 from regretkit.evaluation import RegretLedger
 
-SEEDS = pytest.mark.parametrize("seed", range(4))
-MAPS = [
-    constant_maps(4),
-    internal_maps(3),
-    StochasticMatrices([2, 3, 1, 2]),
-    FiniteDeviations(np.random.default_rng(0).dirichlet(np.ones(5), size=(7, 5))),
-]
+SEEDS = pytest.mark.parametrize("seed", range(6))
+MATRICES = np.random.default_rng(0).dirichlet(np.ones(5), size=(7, 5))
+MAPS = {
+    "constant": lambda tree: constant_maps(4),
+    "internal": lambda tree: internal_maps(3),
+    "stochastic": lambda tree: StochasticMatrices(4),
+    "stochastic, in blocks": lambda tree: StochasticMatrices([2, 3, 1, 2]),
+    "finite": lambda tree: FiniteDeviations(MATRICES),
+    "triggers": TriggerDeviations,
+    "coarse triggers": lambda tree: TriggerDeviations(tree, coarse=True),
+    "linear": LinearDeviations,
+}
+NAIVE = {
+    "constant": naive.external_regret,
+    "internal": naive.internal_regret,
+    "stochastic": naive.swap_regret,
+}
+each_set = pytest.mark.parametrize("make", MAPS.values(), ids=MAPS)
 
 
+def random_map(maps, generator, kind):
+    """Return the coefficients of a map; some kinds are nearly reducible, or have a tiny leak."""
+    if kind == "pure":
+        directions = generator.normal(size=maps.coefficients.dimension)
+        return maps.coefficients.best_response(directions)[1]
+    on_simplices = isinstance(maps.coefficients, rk.Simplices)
+    simplices = maps.coefficients if on_simplices else maps.coefficients.simplices
+    behavior = generator.random(simplices.dimension)
+    if kind == "sparse":
+        behavior *= generator.random(simplices.dimension) < 0.4
+    elif kind == "leaking":
+        behavior *= 10.0 ** -(12.0 * generator.integers(0, 2, size=behavior.size))
+    elif kind != "plain":
+        behavior = 10.0 ** (-kind * behavior) * (generator.random(behavior.size) < 0.8)
+    behavior = simplices.normalize(behavior)
+    return behavior if on_simplices else maps.coefficients.sequence_form(behavior)
+
+
+@pytest.mark.deep_beyond(42)
 @SEEDS
-@pytest.mark.parametrize("maps", MAPS, ids=repr)
-def test_what_a_map_earns_is_linear_in_its_coefficients_and_has_a_fixed_point(maps, seed):
+@pytest.mark.parametrize("kind", ["plain", "pure", "sparse", "leaking", 30.0, 300.0])
+@each_set
+def test_a_map_keeps_its_set_earns_linearly_and_has_a_fixed_point(make, kind, seed):
     generator = np.random.default_rng(seed)
-    coefficients = random_behavior(generator, maps.coefficients)
-    point = random_behavior(generator, maps.domain)
-    utility = generator.normal(size=maps.domain.dimension)
+    for _ in range(3):
+        maps = make(random_tree(generator, points=int(generator.integers(1, 8))))
+        coefficients = random_map(maps, generator, kind)
+        tree = maps.domain if isinstance(maps.domain, rk.DecisionTree) else None
+        point = random_behavior(generator, tree.simplices if tree else maps.domain)
+        point = tree.sequence_form(point) if tree else point
+        utility = generator.normal(size=point.size)
 
-    moved = maps.apply(coefficients, point)
+        moved, fixed = maps.apply(coefficients, point), maps.fixed_point(coefficients)
 
-    assert maps.domain.contains(moved)
-    assert coefficients @ maps.utility(utility, point) == pytest.approx(utility @ moved, abs=1e-12)
-    fixed = maps.fixed_point(coefficients)
-    assert maps.domain.contains(fixed)
-    np.testing.assert_allclose(maps.apply(coefficients, fixed), fixed, atol=1e-12)
+        assert maps.domain.contains(moved, atol=1e-14)
+        assert maps.utility(utility, point) @ coefficients == pytest.approx(
+            utility @ moved, abs=1e-11
+        )
+        close = 1e-15 * max(fixed.size, 10)
+        assert maps.domain.contains(fixed, atol=close)
+        np.testing.assert_allclose(maps.apply(coefficients, fixed), fixed, rtol=0.0, atol=close)
 
 
-@SEEDS
-@pytest.mark.parametrize("maps", MAPS, ids=repr)
-def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(maps, seed):
-    player = rk.RegretMatching(maps.domain)
-    tracker = RegretLedger(player).tracker(player)
-    gains, earned = np.zeros(maps.coefficients.dimension), 0.0
+@pytest.mark.deep_beyond(21)
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("kind", MAPS)
+def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(kind, name):
+    # A ledger's own sums know nothing of coefficients.
+    maps = MAPS[kind](random_tree(np.random.default_rng(11), points=5))
+    local, coefficients = MAKERS[name], maps.coefficients
+    flat = isinstance(coefficients, rk.Simplices)
+    player = PhiRegret(local(coefficients) if flat else rk.CFR(coefficients, local), maps)
+    ledger = RegretLedger(player, strict=True)
+    gains, earned, history = np.zeros(coefficients.dimension), 0.0, []
 
-    for x, u in meets(player, seed):
+    for x, u in meets(player, seed=3, iterations=30):
+        history.append((x.tolist(), u.tolist()))
         gains += maps.utility(u, x)
         earned += u @ x
 
-    best, _ = maps.coefficients.best_response(gains)
-    assert maps.regret(tracker) == pytest.approx(best - earned, rel=1e-9, abs=1e-9)
+    best = coefficients.best_response(gains)[0] - earned
+    assert maps.regret(ledger.tracker(player)) == pytest.approx(best, rel=1e-8, abs=1e-8)
+    assert ledger.external(player.minimizer) == pytest.approx(best, rel=1e-8, abs=1e-8)
+    if kind in NAIVE:
+        assert NAIVE[kind](history) == pytest.approx(best, rel=1e-8, abs=1e-8)
 
 
 class Listening(rk.RegretMinimizer):

@@ -103,9 +103,9 @@ def product(lot, depth, dimension):
     return rk.Product(made, order)
 
 
-def hull(lot, depth, dimension):
+def hull(lot, depth, dimension, make=None):
     depths = lot.numbers.permutation([depth - 1, 0, lot.upto(min(1, depth - 1))]).tolist()
-    members = [anywhere(lot, part, dimension) for part in depths[:2]]
+    members = [(make or anywhere)(lot, part, dimension) for part in depths[:2]]
     return rk.ConvexHull(members, on_simplex(lot, depths[2], 2))
 
 
@@ -115,11 +115,6 @@ def image(lot, depth, dimension):
     return c.AffineImage(
         anywhere(lot, depth - 1, inner), matrix, lot.numbers.normal(size=dimension)
     )
-
-
-def scaled(lot, depth, dimension):
-    factor = lot.pick(-2.0, 0.5, 3.0)
-    return c.AffineImage(anywhere(lot, depth - 1, dimension), factor * np.eye(dimension))
 
 
 def minkowski_sum(lot, depth, dimension):
@@ -146,20 +141,9 @@ def swap(lot, depth, actions):
     return rk.SwapRegret(actions, expert)
 
 
-def internal(lot, depth, actions):
+def internal(lot, depth, actions, steps=None):
     maps = c.internal_maps(actions) if 1 < actions < 4 else c.constant_maps(actions)
-    return rk.PhiRegret(on_simplex(lot, depth - 1, maps.coefficients.dimension), maps)
-
-
-def nearly_fixed(lot, depth, actions):
-    maps = c.constant_maps(actions)
-    return rk.PhiRegret(on_simplex(lot, depth - 1, actions), maps, steps=9)
-
-
-def hull_of_simplices(lot, depth, actions):
-    depths = lot.numbers.permutation([depth - 1, 0, lot.upto(min(1, depth - 1))]).tolist()
-    members = [on_simplex(lot, part, actions) for part in depths[:2]]
-    return rk.ConvexHull(members, on_simplex(lot, depths[2], 2))
+    return rk.PhiRegret(on_simplex(lot, depth - 1, maps.coefficients.dimension), maps, steps)
 
 
 def constrained(part):
@@ -192,9 +176,9 @@ def on_simplex(lot, depth, actions):
     """Return a minimizer on one simplex, of a given number of nested circuits."""
     if depth == 0:
         return lot.rule()(actions)
-    kinds = [swap, internal, hull_of_simplices]
+    kinds = [swap, internal, partial(hull, make=on_simplex)]
     if not lot.promising:
-        kinds += [nearly_fixed, partial(wrapped, make=on_simplex)]
+        kinds += [partial(internal, steps=9), partial(wrapped, make=on_simplex)]
         kinds += [partial(layered, make=on_simplex)] if depth > 1 else []
     return lot.pick(*kinds)(lot, depth, actions)
 
@@ -205,7 +189,7 @@ def anywhere(lot, depth, dimension):
         return on_tree(lot, 0, dimension)
     if depth == 0:
         return anything(lot, dimension)
-    kinds = [hull, image, scaled, minkowski_sum, on_simplex]
+    kinds = [hull, image, minkowski_sum, on_simplex]
     kinds += [product, on_tree] if dimension > 1 else []
     if not lot.promising:
         kinds += [wrapped, layered] if depth > 1 else [wrapped]

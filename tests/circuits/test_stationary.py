@@ -12,7 +12,7 @@ LIMIT = Fraction(1, 10**12)
 
 
 def exact(matrix):
-    """The mean of the closed classes' distributions, in fractions: floats are taken at their word.
+    """Return the mean of the closed classes' distributions, in fractions.
 
     The diagonal is one minus the rest of the row, exactly, so that rows need not sum to one.
     """
@@ -144,6 +144,16 @@ def test_a_block_has_the_bits_that_it_has_alone(n, blocks, smallest):
         np.testing.assert_array_equal(found, stationary_distribution(matrix))
         np.testing.assert_array_equal(found, stationary_distribution(matrix[None])[0])
     np.testing.assert_array_equal(joint[::-1], stationary_distribution(batch[::-1]))
+
+
+@pytest.mark.parametrize("smallest", [0.5, 1e-250])
+def test_without_machine_code_the_bits_are_the_same(smallest, monkeypatch):
+    generator = np.random.default_rng(5)
+    chains = [np.array([chain(generator, n, smallest, 0.4) for _ in range(5)]) for n in (1, 3, 8)]
+    compiled = [*map(stationary_distribution, chains)]
+    monkeypatch.setattr("regretkit.circuits._stationary.ran", lambda *_: False)
+    for found, expected in zip(map(stationary_distribution, chains), compiled, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 test_what_is_no_chain_is_refused = refusals(

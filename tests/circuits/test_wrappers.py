@@ -1,7 +1,6 @@
-"""Wrappers: the regrets that they promise, what is played of a minimizer, and what is found out."""
+"""Wrappers: the regrets that they bound, their strategies, and predictions."""
 
 import itertools
-import math
 from functools import partial
 
 import numpy as np
@@ -20,8 +19,8 @@ from regretkit.evaluation import RegretLedger
 from regretkit.play import Last, SelfPlay, Simultaneous
 from regretkit.sets import Simplices
 
-SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+each_predictive = pytest.mark.parametrize("make", PREDICTIVE.values(), ids=PREDICTIVE)
 
 
 def squared(iteration):
@@ -34,7 +33,6 @@ def squared(iteration):
 @each_leaf
 def test_a_restarted_minimizer_plays_each_period_like_a_new_one(make):
     player = Restart(make([2, 3]), every=7)
-
     for t, (x, u) in enumerate(meets(player, seed=0)):
         if t % 7 == 0:
             new = make([2, 3])
@@ -42,7 +40,7 @@ def test_a_restarted_minimizer_plays_each_period_like_a_new_one(make):
         new.observe_utility(u)
 
 
-@SEEDS
+@pytest.mark.parametrize("seed", range(4))
 def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
     player = Restart(rk.RegretMatching(4), every=10)
     list(meets(player, seed, 7))  # the ledger begins in the middle of a period
@@ -59,13 +57,11 @@ def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
     assert proven.regret == periods.regret < periods.bound
 
 
-def test_chance_goes_on_over_a_restart():
+def test_random_generators_are_not_restarted():
     player, played = Restart(Trembling(3), every=1), []
-
     for _ in range(10):
         played.append(tuple(player.next_strategy()))
         player.observe_utility([1.0, 0.0, 0.0])
-
     assert len(set(played)) == 10
     np.testing.assert_array_equal(player.minimizer.weight, Trembling(3).weight)
 
@@ -74,10 +70,10 @@ def test_chance_goes_on_over_a_restart():
 
 
 @pytest.mark.deep_beyond(7)
-@SEEDS
+@pytest.mark.parametrize("seed", range(2))
 @each_leaf
 @pytest.mark.parametrize("weight", [float, squared], ids=["linear", "quadratic"])
-def test_what_is_small_is_the_weighted_regret(seed, make, weight):
+def test_the_weighted_regret_is_that_of_the_minimizer(seed, make, weight):
     inner, alone = make([2, 3]), make([2, 3])
     player, weighted = Discount(inner, weight=weight), []
 
@@ -94,18 +90,61 @@ def test_what_is_small_is_the_weighted_regret(seed, make, weight):
     assert proven.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_a_prediction_has_the_weight_of_the_coming_iteration(name):
-    make = PREDICTIVE[name]
+@each_predictive
+def test_a_prediction_has_the_weight_of_the_coming_iteration(make):
     player, alone = Discount(make(3), weight=squared), make(3)
     u, m = np.random.default_rng(4).normal(size=(2, 3))
-
-    player.observe_utility(u)
-    player.expect_utility(m)
-
-    alone.observe_utility(u)
-    alone.expect_utility(4.0 * m)
+    for observes, expects, one in ((u, m, player), (u, 4.0 * m, alone)):
+        one.observe_utility(observes)
+        one.expect_utility(expects)
     np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
+
+
+# Exploration
+
+
+@pytest.mark.deep_beyond(4)
+@each_leaf
+def test_exploring_mixes_what_the_minimizer_plays_with_uniform(make):
+    player, alone = ExplorationMixture(make([2, 3]), gamma=0.2), make([2, 3])
+    ledger = RegretLedger(player, strict=True)
+    for x, u in meets(player, seed=1):
+        expected = 0.8 * alone.next_strategy() + 0.2 * Simplices([2, 3]).uniform()
+        np.testing.assert_allclose(x, expected, atol=1e-15)
+        alone.observe_utility(u)
+    assert ledger.regret_bounds()["top"].exact
+
+
+# The average as the iterate
+
+
+@pytest.mark.deep_beyond(4)
+@each_leaf
+def test_in_self_play_the_last_iterate_is_the_average_that_there_would_have_been(make):
+    game = rk.matrix_game(np.random.default_rng(6).normal(size=(3, 4)))
+    plain = [make(n) for n in (3, 4)]
+    wrapped = [LastIterateByAveraging(make(n)) for n in (3, 4)]
+
+    averages = SelfPlay(game, plain, order=Simultaneous()).run(60).average
+    iterates = SelfPlay(game, wrapped, order=Simultaneous(), averaging=Last()).run(60).average
+
+    for iterate, average in zip(iterates, averages, strict=True):
+        np.testing.assert_allclose(iterate, average, atol=1e-9)
+
+
+@each_predictive
+def test_it_tells_the_minimizer_what_it_expects_without_averages(make):
+    first, second = LastIterateByAveraging(make(3)), make(3)
+    last = np.zeros(3)
+
+    for t, (utility, prediction) in enumerate(np.random.default_rng(7).normal(size=(20, 2, 3))):
+        first.expect_utility(prediction)
+        second.expect_utility((t + 1) * prediction - t * last)
+        played = first.minimizer.next_strategy()
+        np.testing.assert_allclose(played, second.next_strategy(), atol=1e-12)
+        first.observe_utility(utility)
+        second.observe_utility((t + 1) * utility - t * last)
+        last = utility
 
 
 # All of them
@@ -121,102 +160,7 @@ def test_a_prediction_has_the_weight_of_the_coming_iteration(name):
     ],
 )
 def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
-    moved = wrap(rk.RegretMatching(3)).on_domain(rk.Simplices([2, 3]))
-
-    assert moved.domain == rk.Simplices([2, 3])
+    moved = wrap(rk.RegretMatching(3)).on_domain(Simplices([2, 3]))
+    assert moved.domain == Simplices([2, 3])
     same_play(moved, wrap(rk.RegretMatching([2, 3])))
-    assert wrap(PlayedOn(rk.Simplices(1), np.ones(1))).on_domain(rk.Simplices(2)) is None
-
-
-def learn(player, seed, iterations=30):
-    generator, played = np.random.default_rng(seed), []
-    for utility, prediction in generator.normal(size=(iterations, 2, player.dimension)):
-        if utility[0] > 0.5:
-            player.expect_utility(prediction)
-        played.append(player.next_strategy())
-        player.observe_utility(utility)
-    return np.array(played)
-
-
-# Exploration
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_exploring_mixes_what_the_minimizer_plays_with_uniform(name):
-    alone, exploring = MAKERS[name]([2, 3]), ExplorationMixture(MAKERS[name]([2, 3]), gamma=0.2)
-
-    x, y = learn(alone, 1), learn(exploring, 1)
-
-    np.testing.assert_allclose(y, 0.8 * x + 0.2 * Simplices([2, 3]).uniform(), atol=1e-15)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
-    # Rewards g in [0, 1]: expected regret <= (e - 1) gamma T + n ln n / gamma, rate = gamma / n.
-    # Seen through <x, g>, it is kept by the mean over 40 runs with room for chance.
-    n, T, runs = 3, 2_000, 40
-    gamma = math.sqrt(n * math.log(n) / ((math.e - 1.0) * T))
-    generator = np.random.default_rng(seed)
-    player = ExplorationMixture(rk.Hedge([n] * runs, rate=gamma / n), gamma=gamma)
-    rewards = generator.binomial(1, [0.5, 0.6, 0.4], size=(T, n)).astype(float)
-    earned = np.zeros(runs)
-
-    for reward in rewards:
-        x = player.next_strategy().reshape(runs, n)
-        chosen = (x.cumsum(axis=1) < generator.random((runs, 1))).sum(axis=1).clip(0, n - 1)
-        estimates = np.zeros((runs, n))
-        taken = np.arange(runs), chosen
-        estimates[taken] = reward[chosen] / x[taken]  # the estimator owns the weight
-        assert estimates.max() <= n / gamma + 1e-9
-        earned += x @ reward
-        player.observe_utility(estimates.ravel())
-
-    regret = rewards.sum(axis=0).max() - earned.mean()
-    assert 0.0 < regret < 2.0 * math.sqrt((math.e - 1.0) * n * math.log(n) * T)
-
-
-class PlayedOn(rk.RegretMinimizer):
-    """Plays one strategy of a tree for ever."""
-
-    def __init__(self, tree, strategy):
-        self.domain, self.strategy = tree, strategy
-
-    def _propose(self):
-        return self.strategy.copy()
-
-    def _learn(self, utility, strategy):
-        pass
-
-
-# The average as the iterate
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_in_self_play_the_last_iterate_is_the_average_that_there_would_have_been(name):
-    game = rk.matrix_game(np.random.default_rng(6).normal(size=(3, 4)))
-    plain = [MAKERS[name](n) for n in (3, 4)]
-    wrapped = [LastIterateByAveraging(MAKERS[name](n)) for n in (3, 4)]
-
-    averages = SelfPlay(game, plain, order=Simultaneous()).run(60).average
-    iterates = SelfPlay(game, wrapped, order=Simultaneous(), averaging=Last()).run(60).average
-
-    for iterate, average in zip(iterates, averages, strict=True):
-        np.testing.assert_allclose(iterate, average, atol=1e-9)
-
-
-def test_it_tells_the_minimizer_what_it_expects_without_averages():
-    first, second = LastIterateByAveraging(MAKERS["prm+"](3)), MAKERS["prm+"](3)
-    last = np.zeros(3)
-
-    for t, (utility, prediction) in enumerate(np.random.default_rng(7).normal(size=(20, 2, 3))):
-        first.expect_utility(prediction)
-        second.expect_utility((t + 1) * prediction - t * last)
-        np.testing.assert_allclose(
-            first.minimizer.next_strategy(), second.next_strategy(), atol=1e-12
-        )
-        first.observe_utility(utility)
-        second.observe_utility((t + 1) * utility - t * last)
-        last = utility
-
-
-# A circuit that teaches its parts, or plays, other than it says breaks its regret bound
+    assert wrap(rk.Point([1.0])).on_domain(Simplices(2)) is None
