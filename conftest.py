@@ -62,7 +62,7 @@ DEEP = {
     *("test_formats_fuzz", "test_compiler_programs", "test_compiler_refusals", "test_guard"),
     *("test_regret_growth", "test_random_rules", "test_isomorphism", "test_certificates"),
     *("test_engines_public", "test_gambit_corpus"),
-    "test_random_compositions",
+    *("test_random_compositions", "literature"),
 }
 
 
