@@ -2,16 +2,14 @@
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, repeat
 from operator import add
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import LARGEST, quote
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame, game_from_tree
 from regretkit.games._game import tree_hint
@@ -33,6 +31,7 @@ from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL
 
 ExtensiveForm: TypeAlias = ExtensiveFormGame | ImperfectRecallGame | GameTree
 
+Key = TypeVar("Key", bound=Hashable)
 Declared = TypeVar("Declared", "_InformationSet", "_Outcome")
 
 
@@ -86,13 +85,12 @@ def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
         tokens.name("the description of the game")
     nodes = _Nodes(tokens, players)
     nodes.read()
-    return game_from_tree(_tree(tokens, nodes), title)
-
-
-# Nodes, in the prefix order of the file
+    return game_from_tree(nodes.tree(), title)
 
 
 class _InformationSet(NamedTuple):
+    place: int
+    """Number of earlier declarations."""
     player: int
     number: int
     label: str
@@ -102,123 +100,130 @@ class _InformationSet(NamedTuple):
 
 
 class _Outcome(NamedTuple):
+    place: int
     label: str
     payoffs: tuple[float, ...]
 
 
-class _Declarations(Generic[Declared]):
-    """Information sets or outcomes in the order of their declarations."""
-
-    def __init__(self, tokens: Tokens, kind: str, content: str) -> None:
-        self.entries: list[Declared] = []
-        self.index: dict[tuple[int, ...], int] = {}
-        self._tokens, self._kind, self._content = tokens, kind, content
-
-    def name(self, number: int, player: int | None = None) -> str:
-        """Return the name of an entry for error messages."""
-        if player is None:
-            return f"{self._kind} {number}"
-        owner = "chance" if player == CHANCE else f"player {1 + player}"
-        return f"{self._kind} {number} of {owner}"
-
-    def read(self, content: Callable[..., Declared], *key: int) -> int:
-        """Read an entry, a declaration or only its number, and return its index.
-
-        ``key`` is the number, and the player if entries belong to players. ``content`` reads a
-        declaration after its label and the opening brace.
-        """
-        tokens, position, label = self._tokens, self._tokens.position - 1, ""
-        index = self.index.get(key)
-        if tokens.at_name():
-            label = tokens.name(f"the name of the {self._kind}")
-        elif tokens.current != "{":
-            if index is None:
-                raise tokens.error(
-                    f"{self.name(*key)} is not declared; its first occurrence needs its "
-                    f"{self._content}",
-                    position,
-                )
-            return index
-        tokens.expect("{", f"before the {self._content}")
-        declared = content(label, *key)
-        if index is None:
-            index = self.index[key] = len(self.entries)
-            self.entries.append(declared)
-        elif declared != self.entries[index]:
-            pairs = zip(self.entries[index], declared, strict=True)
-            old, new = next((_shown(old), _shown(new)) for old, new in pairs if old != new)
-            raise tokens.error(
-                f"{self.name(*key)} was declared before with {old}, got {new}", position
-            )
-        return index
-
-
 class _Nodes:
-    """The nodes of a file, with the information sets and outcomes that they declare."""
+    """The nodes of a file, in prefix order, with the information sets that they declare."""
 
     def __init__(self, tokens: Tokens, players: int) -> None:
-        self.players = players
-        self.information_sets: _Declarations[_InformationSet]
-        self.information_sets = _Declarations(tokens, "information set", "actions")
-        self.outcomes: _Declarations[_Outcome] = _Declarations(tokens, "outcome", "payoffs")
-        self.outcomes.index[0,] = 0
-        self.outcomes.entries.append(_Outcome("", (0.0,) * players))
-        # One entry for each node: indices of information sets, -1 for none, and of outcomes
-        self.information_set, self.outcome = array("q"), array("q")
-        self.depth, self.position = array("q"), array("q")
-        self._tokens = tokens
+        self._tokens, self._players = tokens, players
+        nothing = (0.0,) * players
+        self._sets: dict[tuple[int, int], _InformationSet] = {}
+        self._outcomes = {0: _Outcome(0, "", nothing)}
+        # For each node its depth and the place of its information set, -1 at terminals
+        self._depth, self._place = array("q"), array("q")
+        self._payoffs: list[tuple[float, ...]] = []
+        """The payoffs of each terminal, the sums of the outcomes along its path."""
 
     def read(self) -> None:
-        # For each node on the path to the next one, the number of children still to read
-        missing = [1]
+        """Read all nodes, up to the end of the file."""
+        tokens, nothing = self._tokens, self._outcomes[0].payoffs
+        # For each node on the path to the next one: children still to read, and sum of outcomes
+        missing, totals = [1], [nothing]
         while missing:
             missing[-1] -= 1
-            self.depth.append(len(missing) - 1)
-            self.position.append(self._tokens.position)
-            kind = self._tokens.word(("c", "p", "t"), "the next node of the tree: c, p or t")
-            self._tokens.name("the name of a node")
-            index = -1
+            self._depth.append(len(missing) - 1)
+            start, place, actions = tokens.position, -1, 0
+            kind = tokens.word(("c", "p", "t"), "the next node of the tree: c, p or t")
+            tokens.name("the name of a node")
             if kind != "t":
-                player = self._player() if kind == "p" else CHANCE
-                number = self._tokens.whole_number("the number of the information set", signed=True)
-                index = self.information_sets.read(self._information_set, number, player)
-                missing.append(len(self.information_sets.entries[index].actions))
-            self.information_set.append(index)
-            self.outcome.append(self._read_outcome())
+                own = self._information_set(self._player() if kind == "p" else CHANCE)
+                place, actions = own.place, len(own.actions)
+            self._place.append(place)
+            paid = self._outcome().payoffs
+            if totals[-1] is not nothing:
+                paid = tuple(map(add, totals[-1], paid))
+            if actions:
+                missing.append(actions)
+                totals.append(paid)
+                continue
+            if max(map(abs, paid)) > LARGEST:
+                raise tokens.error(
+                    f"the payoffs on the path to this terminal must sum to at most {LARGEST:g} in "
+                    f"size, got {list(paid)}",
+                    start,
+                )
+            self._payoffs.append(paid)
             while missing and not missing[-1]:
                 missing.pop()
-        if self._tokens.current:
-            raise self._tokens.unexpected(f"the end of the file after all {len(self.depth)} nodes")
+                totals.pop()
+        if tokens.current:
+            raise tokens.unexpected(f"the end of the file after all {len(self._depth)} nodes")
 
     def _player(self) -> int:
-        position = self._tokens.position
+        start = self._tokens.position
         player = self._tokens.whole_number("the player")
-        if not 1 <= player <= self.players:
+        if not 1 <= player <= self._players:
             raise self._tokens.error(
-                f"the player must be one of 1 to {self.players}, got {player}", position
+                f"the player must be one of 1 to {self._players}, got {player}", start
             )
         return player - 1
 
-    def _information_set(self, label: str, number: int, player: int) -> _InformationSet:
-        start = self._tokens.position
-        actions, probabilities = self._read_actions(player)
-        if not actions:
-            name = self.information_sets.name(number, player)
-            raise self._tokens.error(f"{name} needs at least one action", start)
-        return _InformationSet(player, number, label, actions, probabilities)
+    def _information_set(self, player: int) -> _InformationSet:
+        """Read the number of an information set, and its declaration if present."""
+        number = self._tokens.whole_number("the number of the information set", signed=True)
+        name = f"{number} of {'chance' if player == CHANCE else f'player {1 + player}'}"
 
-    def _read_outcome(self) -> int:
-        """Read the number of an outcome, and its declaration if present; return its index."""
-        tokens, position = self._tokens, self._tokens.position
+        def content(label: str) -> _InformationSet:
+            start = self._tokens.position
+            actions, probabilities = self._actions(player)
+            if not actions:
+                raise self._tokens.error(f"information set {name} needs at least one action", start)
+            return _InformationSet(len(self._sets), player, number, label, actions, probabilities)
+
+        return self._declared(
+            self._sets, (player, number), "information set", name, "actions", content
+        )
+
+    def _outcome(self) -> _Outcome:
+        """Read the number of an outcome, and its declaration if present."""
+        tokens, start = self._tokens, self._tokens.position
         number = tokens.whole_number("the number of the outcome")
         if number == 0 and (tokens.at_name() or tokens.current == "{"):
-            raise tokens.error("outcome 0 pays nothing; give only its number", position)
-        return self.outcomes.read(self._outcome, number)
+            raise tokens.error("outcome 0 pays nothing; give only its number", start)
 
-    def _outcome(self, label: str, _: int) -> _Outcome:
-        return _Outcome(label, read_payoffs(self._tokens, self.players))
+        def content(label: str) -> _Outcome:
+            return _Outcome(len(self._outcomes), label, read_payoffs(tokens, self._players))
 
-    def _read_actions(self, player: int) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        return self._declared(self._outcomes, number, "outcome", str(number), "payoffs", content)
+
+    def _declared(
+        self,
+        known: dict[Key, Declared],
+        key: Key,
+        kind: str,
+        name: str,
+        parts: str,
+        content: Callable[[str], Declared],
+    ) -> Declared:
+        """Return the entry of a number, and read its declaration if present.
+
+        ``content`` reads a declaration after its label and the opening brace.
+        """
+        tokens, start, label = self._tokens, self._tokens.position - 1, ""
+        if tokens.at_name():
+            label = tokens.name(f"the name of the {kind}")
+        elif tokens.current != "{":
+            if key not in known:
+                raise tokens.error(
+                    f"{kind} {name} is not declared; its first occurrence needs its {parts}", start
+                )
+            return known[key]
+        tokens.expect("{", f"before the {parts}")
+        declared = content(label)
+        entry = known.setdefault(key, declared)
+        for old, new in zip(entry[1:], declared[1:], strict=True):
+            if old != new:
+                raise tokens.error(
+                    f"{kind} {name} was declared before with {_shown(old)}, got {_shown(new)}",
+                    start,
+                )
+        return entry
+
+    def _actions(self, player: int) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Read actions up to the closing brace, for chance with their probabilities."""
         tokens, start = self._tokens, self._tokens.position
         if player != CHANCE:
@@ -240,71 +245,43 @@ class _Nodes:
             )
         return tuple(actions), tuple(probabilities)
 
+    def tree(self) -> GameTree:
+        """Return the tree of the nodes."""
+        sets = list(self._sets.values())
+        names = [number_unnamed(entry.actions) for entry in sets]
+        # A stable sort of prefix order by depth is breadth-first order.
+        depth = np.asarray(self._depth)
+        order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
+        place = np.asarray(self._place)[order]
+        # At terminals, place -1 selects the appended last entry.
+        children = np.array([*map(len, names), 0])[place]
+        # Number each player's information sets by first occurrence.
+        number = np.full(1 + len(sets), -1)
+        labels: list[list[str]] = [[] for _ in range(self._players)]
+        actions: list[list[tuple[str, ...]]] = [[] for _ in range(self._players)]
+        player = np.array([*(entry.player for entry in sets), TERMINAL])[place]
+        for i in dict.fromkeys(place[player >= 0].tolist()):
+            entry = sets[i]
+            number[i] = len(labels[entry.player])
+            labels[entry.player].append(entry.label or str(entry.number))
+            actions[entry.player].append(names[i])
+        acting = map(sets.__getitem__, place[place >= 0].tolist())
+        drawn = (entry.probabilities or repeat(1.0, len(entry.actions)) for entry in acting)
+        terminal = np.cumsum(np.asarray(self._place) < 0) - 1  # of each node in prefix order
+        return GameTree(
+            parent=np.append(-1, np.repeat(np.arange(order.size), children)),
+            player=player,
+            information_set=number[place],
+            probability=np.fromiter(chain([1.0], chain.from_iterable(drawn)), np.float64),
+            payoffs=np.array(self._payoffs)[terminal[order[place < 0]]],
+            labels=labels,
+            actions=actions,
+            outcomes=[names[i] for i in place[player == CHANCE]],
+        )
+
 
 def _shown(value: object) -> str:
     return quote(list(value) if isinstance(value, tuple) else value, 60)
-
-
-# The tree, in breadth-first order
-
-
-def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
-    sets = nodes.information_sets.entries
-    names = [number_unnamed(entry.actions) for entry in sets]
-    # A stable sort of prefix order by depth is breadth-first order.
-    depth = np.asarray(nodes.depth)
-    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
-    index = np.asarray(nodes.information_set)[order]
-    # At terminals, index -1 selects the appended last entry.
-    children = np.array([*map(len, names), 0])[index]
-    parent = np.append(-1, np.repeat(np.arange(order.size), children))
-    player = np.array([*(entry.player for entry in sets), TERMINAL])[index]
-    # Number each player's information sets by first occurrence.
-    number = np.full(1 + len(sets), -1)
-    labels: list[list[str]] = [[] for _ in range(nodes.players)]
-    actions: list[list[tuple[str, ...]]] = [[] for _ in range(nodes.players)]
-    for place in dict.fromkeys(index[player >= 0].tolist()):
-        entry = sets[place]
-        number[place] = len(labels[entry.player])
-        labels[entry.player].append(entry.label or str(entry.number))
-        actions[entry.player].append(names[place])
-    acting = map(sets.__getitem__, index[index >= 0].tolist())
-    probabilities = (entry.probabilities or repeat(1.0, len(entry.actions)) for entry in acting)
-    return GameTree(
-        parent=parent,
-        player=player,
-        information_set=number[index],
-        probability=np.fromiter(chain([1.0], chain.from_iterable(probabilities)), np.float64),
-        payoffs=_payoffs(tokens, nodes, order, parent, player == TERMINAL),
-        labels=labels,
-        actions=actions,
-        outcomes=[names[place] for place in index[player == CHANCE]],
-    )
-
-
-def _payoffs(
-    tokens: Tokens, nodes: _Nodes, order: Indices, parent: Indices, terminal: NDArray[np.bool_]
-) -> Vector:
-    """Return the payoffs at the terminals, the sums of the outcomes along each path."""
-    outcome: Indices = np.asarray(nodes.outcome)[order]
-    declared: Vector = np.array([entry.payoffs for entry in nodes.outcomes.entries])
-    payoffs = declared[outcome[terminal]]
-    if outcome[~terminal].any():
-        parents = parent[1:].tolist()
-        for player in range(nodes.players):
-            # Node by node, not level by level: a deep tree may have as many levels as nodes.
-            total = declared[outcome, player].tolist()
-            for node, parent_node in enumerate(parents, start=1):
-                total[node] += total[parent_node]
-            payoffs[:, player] = np.array(total)[terminal]
-    wrong = np.flatnonzero(~(np.abs(payoffs) <= LARGEST).all(axis=1))
-    if wrong.size:
-        raise tokens.error(
-            f"the payoffs on the path to this terminal must sum to at most {LARGEST:g} in size, "
-            f"got {payoffs[wrong[0]].tolist()}",
-            nodes.position[order[terminal][wrong[0]]],
-        )
-    return payoffs
 
 
 # Writing
