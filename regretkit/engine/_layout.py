@@ -416,7 +416,7 @@ def shared_sums(payoffs: Payoffs) -> int:
 
 def _negligible(game: ExtensiveFormGame | NormalFormGame | PublicGame) -> Vector:
     # Sums of |probability * payoff| are at most the largest |payoff|, up to rounding: 1.001.
-    largest: Vector = np.abs(game.payoff_bounds).max(axis=1)
+    largest: Vector = np.abs(np.array(game.payoff_bounds)).max(axis=1)
     return 1.001 * RESOLUTION * largest
 
 

@@ -13,7 +13,7 @@ from regretkit._util._arrays import segment_sum, sum_terms
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._adapters import TreeHistory
-from regretkit.games._game import Domain, Game, as_profile, constant
+from regretkit.games._game import Domain, Game, as_profile
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, History
 from regretkit.games.tree._rules import Rules
@@ -42,19 +42,9 @@ class TreeGame(Game[Domain]):
     tree: GameTree
 
     @property
-    def constant_sum(self) -> float | None:
-        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
-        return constant(self.tree.payoffs.sum(axis=1), self.tree.payoffs)
-
-    @property
     def size(self) -> int:
         """Number of histories."""
         return self.tree.histories
-
-    @property
-    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
-        """The least and the largest payoff of each player."""
-        return self.tree.payoff_bounds
 
     @property
     def deals(self) -> bool:
@@ -64,6 +54,9 @@ class TreeGame(Game[Domain]):
     def history(self) -> TreeHistory:
         """Return the empty history, to play the game along its tree."""
         return TreeHistory(self.tree)
+
+    def _outcomes(self) -> Vector:
+        return self.tree.payoffs.T
 
 
 @define(eq=False, repr=False)

@@ -110,6 +110,10 @@ class Game(abc.ABC, Generic[Domain]):
         pairs = enumerate(zip(self.domains, strategies, strict=True))
         return np.array([d.value(self._utility(i, strategies, i), x) for i, (d, x) in pairs])
 
+    def _outcomes(self) -> Vector | None:
+        """Return the payoffs at all ends, shape ``(players, ends)``, None if unknown."""
+        return None
+
     def realization(self, player: int, strategy: Vector) -> Vector:
         """Return the vector whose weighted sum is the average strategy.
 
@@ -120,8 +124,12 @@ class Game(abc.ABC, Generic[Domain]):
 
     @property
     def constant_sum(self) -> float | None:
-        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
-        return None
+        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None.
+
+        None also if the payoffs are unknown.
+        """
+        paid = self._outcomes()
+        return None if paid is None else constant(paid.sum(axis=0), paid)
 
     @property
     def size(self) -> int | None:
@@ -131,7 +139,10 @@ class Game(abc.ABC, Generic[Domain]):
     @property
     def payoff_bounds(self) -> tuple[tuple[float, float], ...] | None:
         """The least and the largest payoff of each player, None if unknown."""
-        return None
+        paid = self._outcomes()
+        if paid is None:
+            return None
+        return tuple(zip(paid.min(axis=1).tolist(), paid.max(axis=1).tolist(), strict=True))
 
     @property
     def deals(self) -> bool:

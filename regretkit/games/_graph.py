@@ -12,7 +12,7 @@ from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._extensive_form import TreeGame
-from regretkit.games._game import Game, as_profile, constant
+from regretkit.games._game import Game, as_profile
 from regretkit.games._profile import Profile
 from regretkit.games.tree._build import CUT, Rows, built, checked_columns, paid_at, players_of
 from regretkit.games.tree._game_tree import GameTree
@@ -193,21 +193,12 @@ class GraphGame(Game[Simplices]):
         return self.nodes
 
     @property
-    def constant_sum(self) -> float | None:
-        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
-        paid = self.payoffs[:, self.player == TERMINAL]
-        return constant(paid.sum(axis=0), paid)
-
-    @property
-    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
-        """The least and the largest payoff of each player."""
-        paid = self.payoffs[:, self.player == TERMINAL]
-        return tuple(zip(paid.min(axis=1).tolist(), paid.max(axis=1).tolist(), strict=True))
-
-    @property
     def deals(self) -> bool:
         """Whether chance has a move."""
         return bool((self.player == CHANCE).any())
+
+    def _outcomes(self) -> Vector:
+        return self.payoffs[:, self.player == TERMINAL]
 
     def _drawn(self, strategies: Sequence[Vector]) -> Vector:
         """Return the probability of each edge."""

@@ -1,7 +1,7 @@
 """Games in normal form."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -11,7 +11,7 @@ from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, strings
 from regretkit.games._adapters import NormalFormHistory
-from regretkit.games._game import Game, check_payoffs, constant
+from regretkit.games._game import Game, check_payoffs
 from regretkit.sets import Simplices
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
@@ -34,7 +34,7 @@ def _names(value: Iterable[Iterable[str]] | None) -> Names | None:
     return None if value is None else tuple(map(tuple, value))
 
 
-@define(eq=False, repr=False, init=False)
+@define(eq=False, repr=False)
 class NormalFormGame(Game[Simplices]):
     """A game in which all players simultaneously choose one action each.
 
@@ -43,9 +43,6 @@ class NormalFormGame(Game[Simplices]):
     payoffs
         Finite payoffs of all players, shape ``(players, n_0, n_1, ...)`` with n_i the number of
         actions of player i.
-    others
-        The payoffs of players 1, 2, ..., as in ``NormalFormGame(A, B)``. Then ``payoffs`` holds
-        those of player 0 only, and all have shape ``(n_0, n_1, ...)``.
     actions
         For each player, a name for each action.
     name
@@ -69,52 +66,25 @@ class NormalFormGame(Game[Simplices]):
     _tensors: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
     """By ``(player, payoff_of)``, the payoffs of ``payoff_of`` with the player's axis first."""
 
-    def __init__(
-        self,
-        payoffs: ArrayLike,
-        *others: ArrayLike,
-        actions: Iterable[Iterable[str]] | None = None,
-        name: str | None = None,
-    ) -> None:
-        given = [payoffs, *others]
-        stacked = np.stack([floats(each, "payoffs") for each in given]) if others else payoffs
-        cast(Any, self).__attrs_init__(stacked, actions=actions, name=name)
-
     def __attrs_post_init__(self) -> None:
-        names = [None] * self.players if self.actions is None else list(self.actions)
-        if len(names) != self.players:
-            raise ValueError(
-                f"actions must have a list for each of {self.players} players, got {len(names)}"
-            )
         sizes = self.payoffs.shape[1:]
-        labels = [
-            None if own is None else strings(own, size, f"actions[{i}]")
-            for i, (own, size) in enumerate(zip(names, sizes, strict=True))
-        ]
+        names = [None] * len(sizes) if self.actions is None else list(self.actions)
+        if len(names) != len(sizes):
+            raise ValueError(
+                f"actions must have a list for each of {len(sizes)} players, got {len(names)}"
+            )
         self.domains = tuple(
-            Simplices(size, actions=None if names is None else [names])
-            for size, names in zip(sizes, labels, strict=True)
+            Simplices(n, actions=None if own is None else [strings(own, n, f"actions[{i}]")])
+            for i, (own, n) in enumerate(zip(names, sizes, strict=True))
         )
-
-    @property
-    def players(self) -> int:
-        """Number of players."""
-        return len(self.payoffs)
-
-    @property
-    def constant_sum(self) -> float | None:
-        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
-        return constant(self.payoffs.sum(axis=0), self.payoffs)
 
     @property
     def size(self) -> int:
         """Number of outcomes."""
         return int(self.payoffs[0].size)
 
-    @property
-    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
-        """The least and the largest payoff of each player."""
-        return tuple((float(paid.min()), float(paid.max())) for paid in self.payoffs)
+    def _outcomes(self) -> Vector:
+        return self.payoffs.reshape(self.players, -1)
 
     def history(self) -> NormalFormHistory:
         """Return the empty history of the game in which players choose in turn, unobserved."""
@@ -181,4 +151,5 @@ def matrix_game(
             "other games"
         )
     others = -matrix if others is None else others
-    return NormalFormGame(matrix, others, actions=actions, name=name)
+    both = np.stack([matrix, floats(others, "others")])
+    return NormalFormGame(both, actions=actions, name=name)

@@ -20,6 +20,7 @@ from regretkit.games.tree._rules import Rules
 
 OPENSPIEL = "openspiel:"
 """Prefix of the names of OpenSpiel's games."""
+_NAMED = "named by a string such as 'kuhn_poker(deck=5)'"
 _FILES = (".efg", ".nfg")
 """Endings of the names of game files."""
 
@@ -81,11 +82,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
-def load(
-    text: str | PathLike[str],
-    *arguments: object,
-    **options: object,
-) -> Game:
+def load(text: str | PathLike[str]) -> Game:
     """Return a game by name, such as ``"kuhn_poker(deck=5)"``, or from a file.
 
     Parameters
@@ -98,14 +95,12 @@ def load(
         - a file in one of Gambit's formats: a ``pathlib.Path``, or a string that ends in ``.efg``
           or ``.nfg``, see ``read_efg`` and ``read_nfg``
         - ``openspiel:`` and the name of a game of OpenSpiel, see ``from_openspiel``
-    arguments, options
-        Arguments of the game, instead of those in parentheses.
 
     Examples
     --------
     >>> load("kuhn_poker(players=3)").domains[2].points
     16
-    >>> load("kuhn_poker", deck=5)
+    >>> load("kuhn_poker(deck=5)")
     <kuhn_poker(deck=5): 10 + 10 information sets>
     """
     if isinstance(text, PathLike) or str(text).lower().endswith(_FILES):
@@ -113,7 +108,8 @@ def load(
         if tokens.current not in {"EFG", "NFG"}:
             raise tokens.unexpected("EFG or NFG, with which a game file begins")
         return parse_efg(tokens) if tokens.current == "EFG" else parse_nfg(tokens)
-    text = _with_arguments(text, arguments, options)
+    if not isinstance(text, str):
+        raise TypeError(must_be("game", _NAMED, text))
     if text.startswith(OPENSPIEL):
         from regretkit.games.bridges._openspiel import from_openspiel
 
@@ -124,7 +120,7 @@ def load(
     return _found(_FACTORIES, name, keywords)(*positional, **keywords)
 
 
-def load_rules(text: str, *arguments: object, **options: object) -> History | Rules:
+def load_rules(text: str) -> History | Rules:
     """Return the rules of a game by name, for play without its tree.
 
     Rules may describe games of any size. ``solve`` with sampling, ``Sampled``, ``play_match``,
@@ -138,8 +134,6 @@ def load_rules(text: str, *arguments: object, **options: object) -> History | Ru
         ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``phantom_tic_tac_toe``,
         ``pursuit_evasion`` or ``sheriff``. Or ``openspiel:`` and the name of a game of OpenSpiel,
         see ``openspiel_history``.
-    arguments, options
-        Arguments of the game, instead of those in parentheses.
 
     Examples
     --------
@@ -147,7 +141,8 @@ def load_rules(text: str, *arguments: object, **options: object) -> History | Ru
     >>> solve(load_rules("battleship(height=6, width=6)"), sampling="outcome", iterations=1)
     <Sampled: 1 iterations, ... information sets>
     """
-    text = _with_arguments(text, arguments, options)
+    if not isinstance(text, str):
+        raise TypeError(must_be("game", _NAMED, text))
     if text.startswith(OPENSPIEL):
         from regretkit.games.bridges._openspiel_states import openspiel_history
 
@@ -211,14 +206,6 @@ def call_text(factory: Callable[..., Any], **arguments: Any) -> str:
     name, known = getattr(factory, "name", factory.__name__), inspect.signature(factory).parameters
     given = [f"{key}={value!r}" for key, value in arguments.items() if value != known[key].default]
     return f"{name}({', '.join(given)})" if given else name
-
-
-def _with_arguments(text: str, arguments: Iterable[object], options: Mapping[str, object]) -> str:
-    """Return the text of a call with these arguments, ``text`` itself if there are none."""
-    if not isinstance(text, str):
-        raise TypeError(must_be("game", "named by a string such as 'kuhn_poker(deck=5)'", text))
-    given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
-    return f"{text}({', '.join(given)})" if given else text
 
 
 def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:

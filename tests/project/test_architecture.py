@@ -160,7 +160,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "DecisionDAG": "_depths _level _ran reach",
     "Simplices": "add best_response bisect cumulate dot expectation max newton norm normalize "
     "project regret repeat softmax sort sum uniform",
-    "Game": "_value coarsen constant_sum deals history payoff_bounds players realization "
+    "Game": "_outcomes _value coarsen constant_sum deals history payoff_bounds realization "
     "refinement size",
     "Rules": "action_name chance label moves state",
     "Objects": "chance observed",
