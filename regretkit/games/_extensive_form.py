@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._adapters import TreeHistory
 from regretkit.games._game import Domain, Game, as_profile
+from regretkit.games.tree._build import Rows
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, History
 from regretkit.games.tree._rules import Rules
@@ -31,6 +33,7 @@ from regretkit.games.tree._sequences import (
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
+    from regretkit.games._graph import GraphGame
     from regretkit.games._profile import Profile
 
 Name = TypeVar("Name")
@@ -212,15 +215,10 @@ class ImperfectRecallGame(TreeGame[Simplices]):
     name: str | None = field(default=None, kw_only=True)
     recall_violation: str | None = field(init=False)
     """Description of an information set that violates perfect recall, with two histories."""
-    coarse_information_set: tuple[Indices, ...] | None = field(init=False)
+    coarse_information_set: tuple[Indices, ...] = field(init=False)
     """For each player, the number of the original set of each refined information set."""
     domains: tuple[Simplices, ...] = field(init=False)
     _refinement: ExtensiveFormGame = field(init=False)
-    _coarse: tuple[Indices, ...] = field(init=False)
-    """For each player, the coordinate here of each action of ``refinement``."""
-    _dealt: tuple[Vector, ...] = field(init=False)
-    """For each player and action of ``refinement``, the sum of chance's probabilities over the
-    histories of its information set."""
 
     linear = False
 
@@ -228,26 +226,20 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         try:
             ExtensiveFormGame(self.tree)
         except ValueError as error:
-            text = str(error)
-            if len(text) > 2_000:  # it quotes two histories, which may be very long
-                text = f"{text[:1_000]} ... {text[-1_000:]}"
-            self.recall_violation = text
+            self.recall_violation = str(error)
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
-        tree, coarse = _perfect_recall_refinement(self.tree)
-        self.coarse_information_set = coarse
+        tree, self.coarse_information_set = _perfect_recall_refinement(self.tree)
         self._refinement = ExtensiveFormGame(tree, name=self.name)
         names = zip(self.tree.sizes, self.tree.labels, self.tree.actions, strict=True)
         self.domains = tuple(Simplices(n, labels=sets, actions=each) for n, sets, each in names)
-        pairs = zip(self.domains, coarse, strict=True)
-        self._coarse = tuple(domain.coordinates(numbers) for domain, numbers in pairs)
-        reach, players = reach_of_chance(tree), range(self.players)
-        acting = [np.flatnonzero(tree.player == player) for player in players]
-        by_set = [
-            segment_sum(tree.information_set[own], reach[own], numbers.size)
-            for own, numbers in zip(acting, coarse, strict=True)
-        ]
-        self._dealt = tuple(map(np.repeat, by_set, tree.sizes))
+
+    @cached_property
+    def _graph(self) -> "GraphGame":
+        """The game as a graph with a node for each history."""
+        from regretkit.games._graph import GraphGame  # avoids a cycle of imports
+
+        return GraphGame(self.tree, np.arange(self.tree.histories))
 
     @property
     def refinement(self) -> ExtensiveFormGame:
@@ -286,42 +278,23 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         """
         from regretkit.games._profile import Profile  # avoids a cycle of imports
 
-        domains = self._refinement.domains
-        merged = [
-            own.normalize(segment_sum(places, strategy[1:], own.dimension))
-            for own, places, strategy in zip(
-                self.domains, self._coarse, as_profile(profile, domains), strict=True
-            )
-        ]
-        return Profile(self._unfolded(merged), domains, self._refinement)
-
-    def _unfolded(self, strategies: Sequence[Vector]) -> list[Vector]:
-        """Convert behaviors to sequence-form strategies of the refinement."""
-        parts = zip(self._refinement.domains, strategies, self._coarse, strict=True)
-        return [domain.sequence_form(behavior[places]) for domain, behavior, places in parts]
+        domains, played = self._refinement.domains, list[Vector]()
+        strategies = zip(as_profile(profile, domains), self.coarse_information_set, strict=True)
+        for own, domain, (strategy, sets) in zip(self.domains, domains, strategies, strict=True):
+            places = own.coordinates(sets)
+            behavior = own.normalize(segment_sum(places, strategy[1:], own.dimension))
+            played.append(domain.sequence_form(behavior[places]))
+        return Profile(played, domains, self._refinement)
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
-        """Return the counterfactual utility of each action, summed over the parts of its set."""
-        profile, places = self._unfolded(strategies), self._coarse[player]
-        utility = self._refinement._utility(player, profile, payoff_of)
-        domain = self._refinement.domains[player]
-        _, parts = domain.counterfactual(utility, strategies[player][places])
-        return segment_sum(places, parts, self.domains[player].dimension)
+        return self._graph._utility(player, strategies, payoff_of)
 
     def _value(self, strategies: Sequence[Vector]) -> Vector:
-        return self._refinement._value(self._unfolded(strategies))
+        return self._graph._value(strategies)
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return the weight of each action in averages.
-
-            w(a)  =  sum over histories h of the information set of
-                     product of the probabilities of the player's and chance's moves up to h and a
-
-        An average strategy is the sum of these weights, divided by their sum over the actions.
-        """
-        places = self._coarse[player]
-        reached = self._refinement.domains[player].sequence_form(strategy[places])[1:]
-        return segment_sum(places, self._dealt[player] * reached, strategy.size)
+        """Return the weight of each action in averages; see ``GraphGame.realization``."""
+        return self._graph.realization(player, strategy)
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.tree.information_sets))
@@ -345,7 +318,7 @@ def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ..
     Returns the new information set of each history, and for each player the old information set
     of each new one.
     """
-    parts: list[dict[tuple[int, int], int]] = [{} for _ in range(tree.players)]
+    parts = [Rows() for _ in range(tree.players)]
     information_set = np.full(tree.histories, -1, dtype=np.int64)
     # Each player's last action a at new information set i, encoded as i * actions + a, -1 if none
     actions = 1 + max((int(sizes.max(initial=0)) for sizes in tree.sizes), default=0)
@@ -359,12 +332,12 @@ def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ..
             last[mover, level.start + moved] = previous * actions + tree.action[level][moved]
         for player, numbers in enumerate(parts):
             members = level.start + np.flatnonzero(tree.player[level] == player)
-            keys = zip(
-                tree.information_set[members].tolist(), last[player, members].tolist(), strict=True
-            )
-            information_set[members] = [numbers.setdefault(key, len(numbers)) for key in keys]
-    coarse = (np.array([key[0] for key in numbers], dtype=np.int64) for numbers in parts)
-    return information_set, tuple(coarse)
+            if members.size:
+                columns = [tree.information_set[members], last[player, members]]
+                information_set[members], _ = numbers.number(columns, members.size)
+    none = np.empty((0, 1), dtype=np.int64)
+    coarse = ((own.rows if own.rows.size else none)[:, 0] for own in parts)
+    return information_set, tuple(own.astype(np.int64) for own in coarse)
 
 
 def _perfect_recall_refinement(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:

@@ -3,10 +3,9 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from attrs import frozen
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
@@ -72,7 +71,7 @@ def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> Extens
     lengths, outcomes = map(len, arrays["outcomes"]), iter(rules.drawn)
     arrays |= {
         "labels": [[arrays["labels"][i][number] for number in sets[i].tolist()] for i in players],
-        "actions": [LazySequence(len(own), _Actions(own, by_string)) for own in shown],
+        "actions": [LazySequence(len(own), own.__getitem__) for own in shown],
         "outcomes": shared(tuple(islice(outcomes, length)) for length in lengths),
     }
     try:
@@ -83,8 +82,15 @@ def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> Extens
         raise ValueError(f"{error}, as from_openspiel(..., refine=True) does") from error
 
 
-Shown: TypeAlias = tuple[tuple[int, ...], tuple[str, ...]]
-"""OpenSpiel's numbers of the actions of an information set, and their names."""
+class _Action(str):
+    """The name of an action, with its number in OpenSpiel, -1 without state strings."""
+
+    number: int
+
+    def __new__(cls, name: str, number: int = -1) -> "_Action":
+        self = super().__new__(cls, name)
+        self.number = number
+        return self
 
 
 class _Named(Objects):
@@ -92,37 +98,27 @@ class _Named(Objects):
 
     def __init__(self, root: OpenSpielHistory) -> None:
         super().__init__(root)
-        self.shown: defaultdict[int, list[Shown]] = defaultdict(list)
+        self.shown: defaultdict[int, list[tuple[_Action, ...]]] = defaultdict(list)
         """For each player, the actions of each information set."""
         self.drawn: list[str] = []
         """The outcomes of all chance histories, in order."""
-        self._shared: dict[Shown, Shown] = {}
+        self._shared: dict[Any, tuple[_Action, ...]] = {}
 
     def observed(self, h: Batch) -> tuple[Indices]:
         (numbers,) = super().observed(h)
         shown = self.shown[h.node[0].player()]
         for x, number in zip(h.node, numbers.tolist(), strict=True):
             if number == len(shown):
-                actions = tuple(x.actions())
-                pair = actions, tuple(map(x.action_name, actions))
-                shown.append(self._shared.setdefault(pair, pair))
+                numbered = x.actions()
+                known = numbered if x.has_strings else [-1] * len(numbered)
+                actions = tuple(map(_Action, map(x.action_name, numbered), known))
+                shown.append(self._shared.setdefault((actions, *numbered), actions))
         return (numbers,)
 
     def chance(self, h: Batch, action: Indices) -> Vector:
         pairs = zip(h.node, action.tolist(), strict=True)
         self.drawn += [x.action_name(self.names[number]) for x, number in pairs]
         return super().chance(h, action)
-
-
-@frozen(eq=False)
-class _Actions:
-    """The actions of a player's information sets, and whether these have state strings."""
-
-    shown: list[Shown]
-    by_string: bool
-
-    def __call__(self, number: int) -> tuple[str, ...]:
-        return self.shown[number][1]
 
 
 def to_openspiel_policy(
@@ -157,45 +153,31 @@ def to_openspiel_policy(
     """
     pyspiel: Any = optional("pyspiel", "openspiel")
     if isinstance(game, OpenSpielHistory):
-        _check_strings(game.has_strings)
-        return _visited_policy(pyspiel, profile)
-    lazy = game.tree.actions if isinstance(game, ExtensiveFormGame) else ()
-    known: list[Any] = [getattr(each, "make", None) for each in lazy]
-    if not (isinstance(game, ExtensiveFormGame) and isinstance(known[0], _Actions)):
-        raise TypeError(must_be("game", "a game of from_openspiel", game))
-    _check_strings(known[0].by_string)
-    table: dict[str, list[tuple[int, float]]] = {}
-    four = zip(game.domains, as_vectors(game, profile), game.tree.labels, known, strict=True)
-    for player, (domain, strategy, labels, actions) in enumerate(four):
-        behavior = domain.behavior(strategy)
-        for number, label in enumerate(labels):
-            probabilities = behavior[domain.simplices.block(number)].tolist()
-            row = list(zip(actions.shown[number][0], probabilities, strict=True))
-            if table.setdefault(label, row) != row:
-                raise ValueError(
-                    f"information state {quote(label)} labels several information sets with "
-                    f"different strategies, such as player {player}'s number {number}; a policy of "
-                    "OpenSpiel has one row for all of them"
-                )
-    return pyspiel.TabularPolicy(table)
-
-
-def _check_strings(known: bool) -> None:
-    if not known:
+        if not (isinstance(profile, Profile) and profile.visited):
+            wanted = "the average or current profile of a run without a tree"
+            raise TypeError(must_be("profile", wanted, profile))
+        kind, played, by_string = pyspiel.PartialTabularPolicy, profile, game.has_strings
+    else:
+        names = game.tree.actions if isinstance(game, ExtensiveFormGame) else ()
+        first = next((own[0][0] for own in names if own), None)
+        if not (isinstance(game, ExtensiveFormGame) and isinstance(first, _Action)):
+            raise TypeError(must_be("game", "a game of from_openspiel", game))
+        played = Profile(as_vectors(game, profile), game.domains, {})
+        kind, by_string = pyspiel.TabularPolicy, first.number >= 0
+    if not by_string:
         raise ValueError(
             "the game has no information state strings, which are the keys of OpenSpiel's policies"
         )
-
-
-def _visited_policy(pyspiel: Any, profile: object) -> OpenSpielPolicy:
-    if not (isinstance(profile, Profile) and profile.visited):
-        wanted = "the average or current profile of a run without a tree"
-        raise TypeError(must_be("profile", wanted, profile))
-    table = {
-        record["label"]: list(
-            zip(map(int, record["actions"]), record["probabilities"], strict=True)
-        )
-        for records in profile.to_dict()["players"]
-        for record in records
-    }
-    return pyspiel.PartialTabularPolicy(table)
+    table: dict[str, list[tuple[int, float]]] = {}
+    for player, records in enumerate(played.to_dict()["players"]):
+        for record in records:
+            numbers = [int(getattr(action, "number", action)) for action in record["actions"]]
+            row = list(zip(numbers, record["probabilities"], strict=True))
+            if table.setdefault(record["label"], row) != row:
+                raise ValueError(
+                    f"information state {quote(record['label'])} labels several information sets "
+                    f"with different strategies, such as player {player}'s number "
+                    f"{record['information_set']}; a policy of OpenSpiel has one row for all of "
+                    "them"
+                )
+    return kind(table)
