@@ -50,31 +50,7 @@ class RegretBound:
 class RegretTracker:
     """Sums over iterations that give a minimizer's exact regrets without storing its history.
 
-    Attributes
-    ----------
-    domain
-        The minimizer's set, which contains the comparators.
-    most_pairs
-        Largest number of pairs of actions for which internal and swap regret are tracked.
-    joint
-        Whether to track all pairs of coordinates on a domain other than simplices.
-    iterations
-        Number of iterations recorded.
-    utilities
-        Sum of u_t, shape ``(dimension,)``.
-    strategies
-        Sum of x_t, shape ``(dimension,)``.
-    earned
-        Sum of <u_t, x_t>.
-    width
-        Sum over t of the range of <u_t, x> over x in the domain.
-    size
-        Sum of the absolute values of the products in <u_t, x_t>, for rounding tolerances.
-    earned_by_action
-        Sum of u_t x_t, coordinate by coordinate, shape ``(dimension,)``.
-    products
-        Sums of the outer products x_t u_t': one matrix for each block of simplices, or one matrix
-        of all coordinates if ``joint``. Empty if there are more than ``most_pairs`` entries.
+    In iteration t, x_t is the strategy and u_t the utility.
 
     Examples
     --------
@@ -85,18 +61,32 @@ class RegretTracker:
     """
 
     domain: StrategySet
+    """The minimizer's set, which contains the comparators."""
     most_pairs: int = LARGEST
+    """Largest number of pairs of actions for which internal and swap regret are tracked."""
     joint: bool = False
+    """Whether to track all pairs of coordinates on a domain other than simplices."""
     iterations: int = field(default=0, init=False)
+    """Number of iterations recorded."""
     utilities: Vector = field(init=False, repr=False)
+    """Sum of u_t, shape ``(dimension,)``."""
     strategies: Vector = field(init=False, repr=False)
-    on_simplices: bool = field(init=False, repr=False)
-    """Whether the domain is simplices with at most ``most_pairs`` pairs of actions."""
+    """Sum of x_t, shape ``(dimension,)``."""
+    earned: float = field(default=0.0, init=False)
+    """Sum of <u_t, x_t>."""
+    earned_by_action: Vector = field(init=False, repr=False)
+    """Sum of u_t x_t, coordinate by coordinate, shape ``(dimension,)``."""
+    width: float = field(default=0.0, init=False)
+    """Sum over t of the range of <u_t, x> over x in the domain."""
+    size: float = field(default=0.0, init=False)
+    """Sum of the absolute values of the products in <u_t, x_t>, for rounding tolerances."""
+    products: list[Vector] = field(init=False, repr=False)
+    """Sums of the outer products x_t u_t': one matrix for each block of simplices, or one of all
+    coordinates if ``joint``. Empty if they have more than ``most_pairs`` entries."""
     pairs: int = field(init=False, repr=False)
     """Number of pairs of actions within blocks, or of all coordinates if ``joint``."""
-    earned: float = field(default=0.0, init=False)
-    width: float = field(default=0.0, init=False)
-    size: float = field(default=0.0, init=False)
+    on_simplices: bool = field(init=False, repr=False)
+    """Whether the domain is simplices with at most ``most_pairs`` pairs of actions."""
     contiguous: bool = field(default=True, init=False)
     """Whether the recorded iterations are consecutive: no state was loaded since the first."""
     then: Callable[[], None] | None = field(default=None, init=False, repr=False)
@@ -105,8 +95,6 @@ class RegretTracker:
     _earned_weighted: float = field(default=0.0, init=False, repr=False)
     _period: Vector = field(init=False, repr=False)
     _best_before: float = field(default=0.0, init=False, repr=False)
-    products: list[Vector] = field(init=False, repr=False)
-    earned_by_action: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         zeros = np.zeros((5, self.domain.dimension))

@@ -6,7 +6,6 @@ The parts of an object are its ``Stateful`` attributes, alone or in tuples, list
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
@@ -58,8 +57,7 @@ class Stateful:
 
         An object with the same constructor arguments can load it and continue bitwise identically.
         """
-        with self._access(writes=False):
-            return {name: _taken(value) for name, value in _state_of(self).items()}
+        return {name: _taken(value) for name, value in _state_of(self).items()}
 
     def load_state_dict(self, state: StateDict) -> None:
         """Restore a state that ``state_dict`` returned for an object with the same arguments.
@@ -67,15 +65,10 @@ class Stateful:
         A state of other names, types or shapes raises a TypeError or ValueError and changes
         nothing.
         """
-        with self._access(writes=True):
-            changes: Changes = []  # applied only after the whole state has been checked
-            _fitted(self, state, "state", changes)
-            for change in changes:
-                change()
-
-    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
-        """Return the context manager around each read or replacement of the state."""
-        return nullcontext()
+        changes: Changes = []  # applied only after the whole state has been checked
+        _fitted(self, state, "state", changes)
+        for change in changes:
+            change()
 
     def _check_state(self, state: Mapping[str, object]) -> None:
         """Raise a ValueError if values of the state are invalid. Names and shapes are valid."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +10,7 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._regret_tracker import RegretTracker
-from regretkit._state import NOT_STATE, Stateful
+from regretkit._state import NOT_STATE, StateDict, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
 from regretkit.circuits import CFR
@@ -112,10 +111,10 @@ class Regret(Stateful):
                 f"engine, or measure {gap}"
             )
 
-    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+    def state_dict(self) -> StateDict:
         if self._trackers:
             self._sums = [sums for tracker in self._trackers for sums in tracker.sums()]
-        return super()._access(writes=writes)
+        return super().state_dict()
 
     def _restored(self) -> None:
         self._trackers = ()

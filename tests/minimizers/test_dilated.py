@@ -62,23 +62,6 @@ def vertices(tree):
     )
 
 
-class Rooted(rk.RegretMinimizer):
-    """A leaf on one simplex, as a player whose tree is one decision."""
-
-    def __init__(self, leaf):
-        self.leaf = leaf
-        self.domain = rk.DecisionTree([0], leaf.simplices.sizes)
-
-    def _propose(self):
-        return np.append(1.0, self.leaf.next_strategy())
-
-    def _learn(self, utility, strategy):
-        self.leaf.observe_utility(utility[1:])
-
-    def _expect(self, prediction):
-        self.leaf.expect_utility(prediction[1:])
-
-
 class OverVertices(rk.RegretMinimizer):
     """A leaf over the vertices of a tree, and the mixture of them that it plays."""
 
@@ -100,31 +83,25 @@ class OverVertices(rk.RegretMinimizer):
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_on_one_decision_it_is_the_leaf(name, optimistic):
     parts = {"regularizer": REGULARIZERS[name], "rate": 0.3, "optimistic": optimistic}
-    dilated = m.DilatedMirrorDescent(rk.DecisionTree([0], [4]), **parts)
-
-    leaf = Rooted(m.OnlineMirrorDescent(4, **parts))
-    same_play(dilated, leaf, atol=1e-12, told="sometimes")
-
-
-@pytest.mark.parametrize("seed", range(6))
-@either
-def test_with_entropy_it_is_hedge_over_the_vertices(seed, optimistic):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, points=4) if seed else SMALL
-    dilated = m.DilatedMirrorDescent(tree, rate=0.3, optimistic=optimistic)
-
-    hedge = partial(rk.OptimisticHedge if optimistic else rk.Hedge, rate=0.3)
-    same_play(dilated, OverVertices(tree, hedge), seed, atol=1e-11, told="sometimes")
+    tree = rk.DecisionTree([0], [4])
+    leaf = OverVertices(tree, partial(m.OnlineMirrorDescent, **parts))
+    same_play(m.DilatedMirrorDescent(tree, **parts), leaf, atol=1e-12, told="sometimes")
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_magnet_over_the_vertices_is_uniform_there(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, points=4)
-    dilated = m.DilatedMirrorDescent(tree, rate=0.3, temperature=0.4)
-
-    leaf = partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.4)
-    same_play(dilated, OverVertices(tree, leaf), seed, atol=1e-11, told="sometimes")
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("leaf", "parts"),
+    [
+        (rk.Hedge, {}),
+        (rk.OptimisticHedge, {"optimistic": True}),
+        (partial(m.MagneticMirrorDescent, temperature=0.4), {"temperature": 0.4}),
+    ],
+)
+def test_with_entropy_it_is_the_leaf_over_the_vertices(seed, leaf, parts):
+    tree = random_tree(np.random.default_rng(seed), points=4) if seed else SMALL
+    over_vertices = OverVertices(tree, partial(leaf, rate=0.3))
+    dilated = m.DilatedMirrorDescent(tree, rate=0.3, **parts)
+    same_play(dilated, over_vertices, seed, atol=1e-11, told="sometimes")
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)

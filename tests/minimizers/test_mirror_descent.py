@@ -38,9 +38,11 @@ RULES = {
 each_regularizer = pytest.mark.parametrize("name", REGULARIZERS)
 
 
+EXPONENTS = {"tsallis": 0.5, "tsallis(0.9)": 0.9, "tsallis(0.1)": 0.1}
+
+
 def naive_phi(name, x):
-    q = {"tsallis": 0.5, "tsallis(0.9)": 0.9, "tsallis(0.1)": 0.1}.get(name)
-    if q is not None:
+    if q := EXPONENTS.get(name):
         return (1.0 - sum(p**q for p in x)) / (1.0 - q)
     if name == "entropy":
         return sum(p * math.log(p) for p in x)
@@ -67,7 +69,7 @@ def naive_leader(name, scores, rate):
         return naive.project(s)
     if name == "entropy":
         return naive.softmax(s)
-    q = {"tsallis": 0.5, "tsallis(0.9)": 0.9, "tsallis(0.1)": 0.1}.get(name, 0.0)
+    q = EXPONENTS.get(name, 0.0)
     factor = (1.0 - q) / q if q else 1.0
 
     def weights(level):
@@ -117,22 +119,6 @@ def test_equal_scores_are_shared_exactly(name):
 
 
 # The rules
-
-
-@each_regularizer
-@pytest.mark.parametrize("optimistic", [False, True])
-def test_following_the_leader_is_its_recurrence(name, optimistic):
-    player = RULES[f"FollowTheRegularizedLeader[{name}]{'+optimism' * optimistic}"](4)
-    earned, expected = np.zeros(4), np.zeros(4)
-
-    for utility, prediction in np.random.default_rng(2).normal(size=(40, 2, 4)):
-        if prediction[0] > 0.5:
-            player.expect_utility(prediction)
-            expected = prediction
-        x = naive_leader(name, earned + expected * optimistic, 0.3)
-        np.testing.assert_allclose(player.next_strategy(), x, atol=1e-10)
-        player.observe_utility(utility)
-        earned, expected = earned + utility, utility
 
 
 @each_regularizer

@@ -148,7 +148,7 @@ def test_no_modules_import_each_other_in_a_circle():
 
 HOOKS = {  # the concrete methods that subclasses may override
     "Engine": "start_without_tree",
-    "Stateful": "_access _check_state _restored load_state_dict state_dict",
+    "Stateful": "_check_state _restored load_state_dict state_dict",
     "Run": "_restored state_dict",
     "RegretMinimizer": "_expect _regret_bound _restored _value no_guarantee on_domain",
     "SimplexRule": "on_domain",
