@@ -114,6 +114,14 @@ def test_without_decisions_there_is_one_strategy(problem):
     assert not problem.contains([0.9])
 
 
+@pytest.mark.parametrize("problem", [DecisionTree([0, 0], [1, 1]), DecisionDAG([0, 0], [1, 1])])
+def test_values_that_cancel_up_to_rounding_are_zero(problem):
+    for rest, expected in [(-0.1 - 0.2, 0.0), (-0.1 - 0.2 - 1e-9, -1e-9)]:
+        utility = np.array([0.0, 0.3, rest])
+        values = problem.counterfactual(utility, np.ones(2))[0], problem.best_values(utility)[0]
+        assert values == pytest.approx((expected, expected), abs=1e-16 * (expected < 0.0), rel=0)
+
+
 # DAGs: a DAG is the tree of its paths, with equal behavior wherever a decision point is reached
 
 
