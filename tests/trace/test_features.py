@@ -13,9 +13,6 @@ from trace_steps import SIMPLICES, assert_traced
 import regretkit as rk
 from regretkit.sets import Simplices
 
-HALF = 0.5
-WEIGHTS = {"first": 0.25, "second": 2.0}
-
 
 @define(eq=False)
 class Arrays(rk.SimplexRule):
@@ -419,39 +416,10 @@ def test_statements_by_iteration(new):
 # Other code
 
 
-def helper(x, scale=HALF):
-    return np.maximum(x, 0.0) * scale * WEIGHTS["first"]
-
-
-class Mixin:
-    """Methods of another class."""
-
-    factor = 0.75
-
-    def scaled(self, x):
-        return helper(x) * self.factor
-
-    @staticmethod
-    def doubled(x):
-        return 2 * x
-
-    @classmethod
-    def named(cls, x):
-        return x + len(cls.__mro__)
-
-    @property
-    def worst(self):
-        return self.simplices.max(np.abs(self.b))
-
-
 @define(eq=False)
-class Elaborate(Mixin, Arrays):
-    """A rule with hyperparameters, methods, properties and a parent."""
+class Elaborate(Arrays):
+    """A rule with functions, a cached property, a static method and hooks of its parent."""
 
-    rate: float = field(default=0.3, kw_only=True)
-    plus: bool = field(default=True, kw_only=True)
-    link: str = field(default="soft", kw_only=True)
-    prior: np.ndarray = field(default=None, kw_only=True)
     decay: object = field(default=lambda t: 1 / (t + 1), kw_only=True)
     shift: object = field(default=None, kw_only=True)
 
@@ -459,38 +427,21 @@ class Elaborate(Mixin, Arrays):
     def constant(self):
         return np.arange(self.dimension) % 3 + 1.0
 
-    def new(self, u, x):
-        scale = self.simplices.repeat(np.where(self.worst > 0, self.worst, 1))
-        y = self.doubled(self.scaled(u)) / scale + self.named(x) * self.rate * self.constant
-        y = y * self.decay(self.iteration)
-        if self.shift is not None:
-            y = self.shift(y)
-        return np.maximum(y, 0) if self.plus else y
+    @staticmethod
+    def doubled(x):
+        return 2 * x
 
-    def _propose(self):
-        match self.link:
-            case "soft":
-                return super()._propose()
-            case _:
-                return self.simplices.normalize(np.square(self.a))
+    def new(self, u, x):
+        y = self.doubled(u) * self.constant * self.decay(self.iteration)
+        return y if self.shift is None else self.shift(y)
 
     def _learn(self, utility, strategy):
         super()._learn(utility, strategy)
-        if self.prior is not None:
-            self.a += self.prior
+        self.a += 0.5
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"rate": 2.0, "plus": False},
-        {"link": "square"},
-        {"prior": np.linspace(0.0, 1.0, SIMPLICES.dimension)},
-        {"decay": lambda t: 0.9**t},
-        {"shift": partial(np.add, 0.5)},
-    ],
-    ids=lambda given: next(iter(given), "default"),
+    "given", [{}, {"decay": lambda t: 0.9 ** int(t)}, {"shift": partial(np.add, 0.5)}]
 )
-def test_methods_properties_parents_and_hyperparameters(given):
+def test_methods_and_functions(given):
     assert_traced(Elaborate(SIMPLICES, **given))
