@@ -25,7 +25,6 @@ from regretkit._compiler import (
     CannotCompileError,
     ObjectCode,
     compile_function,
-    plain,
     source,
 )
 from regretkit._util._errors import warn_once
@@ -286,7 +285,7 @@ def uses(function: Any) -> Iterator[tuple[str, Any]]:
 def _digest(function: Any) -> str:
     """Return a digest of a function's source, of the functions it calls and of their constants."""
     find = _kept_digest if _is_fixed(function) else _kept_digest.__wrapped__
-    return find(plain(function))
+    return find(function)
 
 
 def _is_fixed(used: Any) -> bool:
@@ -307,7 +306,6 @@ def _kept_digest(function: Any) -> str:
 
     def add(name: str, value: Any, names: tuple[str, ...]) -> None:
         """Add a value that code uses; of a module, add the attributes with these names."""
-        value = plain(value) if callable(value) else value
         if isinstance(value, FunctionType):
             # By number: different closures of one definition share their name.
             if value not in numbers:

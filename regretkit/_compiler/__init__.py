@@ -52,7 +52,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regretkit._compiler._source import lanes as lanes
-from regretkit._compiler._source import plain as plain
 from regretkit._compiler._source import prefetch as prefetch
 from regretkit._compiler._source import source as source
 from regretkit._compiler._source import width as width

@@ -102,11 +102,3 @@ def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) ->
         following.update(_names([node], ast.Load))
         for name in ("body", "orelse"):
             yield from _single(getattr(node, name, []), stores, loads)
-
-
-def plain(function: Any) -> Any:
-    """Return the Python function of a compiled function, or the argument."""
-    if isinstance(function, FunctionType):
-        return function
-    inner = getattr(function, "py_func", None)
-    return inner if isinstance(inner, FunctionType) else function

@@ -22,7 +22,6 @@ from regretkit._compiler._source import (
     Definition,
     definition_of,
     lanes,
-    plain,
     prefetch,
     source,
     width,
@@ -127,7 +126,6 @@ class Translator:
 
         Return None if a variable needs a wider type: ``wider`` then has it.
         """
-        function = plain(function)
         if isinstance(function, FunctionType):
             code = function.__code__
             self._where = f"{code.co_filename}:{code.co_firstlineno}: "
@@ -910,7 +908,6 @@ class Translator:
         if isinstance(function, Draw):
             state, draw = function.generator
             return self.emitted("float", f"call double {draw.text}(ptr {state.text})")
-        function = plain(function)
         if function is prefetch and len(given) == 2 and not named:
             self._prefetch(*given)
         elif isinstance(function, FunctionType) and function not in (lanes, width):
