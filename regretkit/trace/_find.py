@@ -8,7 +8,7 @@ from attrs import define
 
 from regretkit._state import is_ours
 from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, quote
+from regretkit._util._validate import must_be
 from regretkit.sets import Simplices
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
@@ -64,7 +64,7 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
     True
     """
     if isinstance(rule, type) or not hasattr(rule, "next_strategy"):
-        raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
+        raise TypeError(must_be("rule", "a minimizer", rule, "pass one, as RegretMatching(3)"))
     kept = vars(rule).setdefault("_kernels", {})
     found: _Found | None = kept.get(exact)
     held = held_by(dict(owners(rule)), declared(rule) if found is None else found.learned)
@@ -183,8 +183,6 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
        %1 = normalize(%0)  # per action
     strategy <- %1
     """
-    if not hasattr(rule, "next_strategy"):
-        raise TypeError(f"rule must be a minimizer, got {quote(rule)}")
     kernel = find_kernel(rule, exact=exact)
     graph = trace_rule(rule)
     traits = attrs.asdict(kernel.traits).items()

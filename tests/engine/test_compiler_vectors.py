@@ -1,9 +1,8 @@
 """Vectors and calls by address: the same bits as Python, in which a vector has one number."""
 
-import math
-
 import numpy as np
 import pytest
+import test_compiler
 
 from regretkit._compiler import LANES, CannotCompileError, lanes, translate, width
 from regretkit._machine_code import MachineCode
@@ -39,12 +38,8 @@ def compute(count, k, s, left, right, result):
 """
 
 
-def made(text, **names):
-    known = {"lanes": lanes, "width": width, "math": math, "np": np, **names}
-    exec(text, known)
-    function = known["compute"]
-    function.source = text
-    return function
+def made(text):
+    return test_compiler.made(text, lanes=lanes, width=width)
 
 
 def numbers(seed):
