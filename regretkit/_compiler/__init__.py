@@ -85,8 +85,7 @@ def translate(
     from regretkit._compiler._translator import Translator  # lazy: most code is read from disk
 
     wider: dict[Any, str] = {}
-    text = None
-    while text is None:
+    while True:
         translator = Translator(wider, width)
         try:
             with np.errstate(all="ignore"):  # constants are computed in Python
@@ -95,7 +94,8 @@ def translate(
             return translate(function, arguments, results, width=1)
         except RecursionError:
             translator.refuse("an expression or a chain of calls is too deep")
-    return text, translator.symbols
+        if text is not None:
+            return text, translator.symbols
 
 
 def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:

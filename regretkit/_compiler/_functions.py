@@ -3,7 +3,7 @@
 import ast
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,9 +24,10 @@ _LIBRARY = {
 """Functions of the C library that have the same name in ``math``."""
 
 
-@cache
 def function_of(function: Any) -> _Compute | None:
     """Return the translation of a function of Python or NumPy, None outside the subset."""
+    if not callable(function):
+        return None
     if function in _COMPUTED:
         return _COMPUTED[function]
     name, of_math = getattr(function, "__name__", ""), getattr(function, "__module__", "") == "math"
@@ -101,9 +102,7 @@ def _is_instance(translator: "Translator", value: Any, kind: Any) -> Any:
 
 
 def _length(translator: "Translator", given: Any) -> Any:
-    if isinstance(given, Array) and given.shape:
-        return given.shape[0]
-    return len(given)
+    return given.shape[0] if isinstance(given, Array) else len(given)
 
 
 def _range(translator: "Translator", *ends: Any) -> Any:

@@ -4,7 +4,7 @@ import ast
 import builtins
 import operator
 import struct
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
@@ -77,8 +77,8 @@ class Scope:
         """Return the value of a name outside the function."""
         function = self.function
         if name in function.__code__.co_freevars:
-            cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-            return cell.cell_contents
+            number = function.__code__.co_freevars.index(name)
+            return function.__closure__[number].cell_contents
         for names in (function.__globals__, vars(builtins)):
             if name in names:
                 return names[name]
@@ -914,7 +914,7 @@ class Translator:
             return self._expanded(function, given, named)
         elif isinstance(function, type) and hasattr(function, "_fields"):
             return function(*given, **named)
-        elif not named and isinstance(function, Hashable) and (compute := function_of(function)):
+        elif not named and (compute := function_of(function)):
             return compute(self, *given)
         else:
             self.refuse(f"a call of {function}")

@@ -384,7 +384,7 @@ class Symbol(NDArrayOperatorsMixin):
         "functions and the operations of self.simplices"
     )
 
-    __hash__ = refusing(
+    __hash__: Any = refusing(
         "a set, a dict or functools.lru_cache needs a value; use a tuple, as in "
         "self.iteration in (3, 4), np.where, or the function without a cache"
     )
@@ -429,7 +429,7 @@ class Symbol(NDArrayOperatorsMixin):
 
 def apply(function: Any, *values: Any, as_numbers: bool = False) -> Symbol:
     """Return the result of an elementwise function of NumPy, or of one of its names."""
-    name = UFUNCS.get(function, function)
+    name: Any = UFUNCS.get(function, function)
     trace = next(value.trace for value in values if isinstance(value, Symbol))
     mask, nodes = _common_mask(values), [trace.node(value) for value in values]
     check_shapes(nodes)
