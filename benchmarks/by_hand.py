@@ -179,10 +179,10 @@ ROWS = {
         f"SwapRegret({n}, RM)": Row(
             partial(rk.SwapRegret, n, rk.RegretMatching), partial(SwapRegret, n), floor, goal
         )
-        for n, floor, goal in ((10, 12.0, 6.0), (30, 18.0, 9.0), (100, 30.0, 15.0))
+        for n, floor, goal in ((10, 5.0, 2.5), (30, 5.0, 2.5), (100, 10.0, 5.0))
     },
     "PhiRegret(RM, internal maps of 30)": Row(
-        lambda: internal(30), lambda: InternalRegret(30), 12.0, 6.0
+        lambda: internal(30), lambda: InternalRegret(30), 8.0, 4.0
     ),
     "an object of one's own class at each of 468 points": Row(
         lambda: objects(leduc()), lambda: Objects(leduc()), 3.0, 2.0

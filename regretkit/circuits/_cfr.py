@@ -206,25 +206,20 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     ICML, PMLR 97.
     """
     check_kind(tree, DecisionTree, "tree", "game.domains[0]")
-    following: list[list[int]] = [[] for _ in range(tree.dimension)]
-    for point, parent in enumerate(tree.parent_sequence):
-        following[parent].append(point)
-
     # Resolve the names in ByDecisionPoint on the whole tree: one simplex alone has other numbers.
     rules = local.chosen(tree.simplices) if isinstance(local, ByDecisionPoint) else None
-    units = np.eye(tree.dimension)
+    after: list[list[RegretMinimizer]] = [[Point(unit)] for unit in np.eye(tree.dimension)]
 
-    def after(sequence: int) -> RegretMinimizer:
-        points = [at(point) for point in following[sequence]]
-        return MinkowskiSum([Point(units[sequence]), *points]) if points else Point(units[sequence])
+    def total(summands: list[RegretMinimizer]) -> RegretMinimizer:
+        return MinkowskiSum(summands) if len(summands) > 1 else summands[0]
 
-    def at(point: int) -> RegretMinimizer:
+    for point in reversed(range(tree.points)):
         first, size = int(tree.first_sequence[point]), int(tree.sizes[point])
-        members = [after(sequence) for sequence in range(first, first + size)]
+        members = [*map(total, after[first : first + size])]
         mixing = local_minimizer(rules[point] if rules else local, tree.simplices.select([point]))
-        return members[0] if size == 1 else ConvexHull(members, mixing)
-
-    return after(0)
+        at = members[0] if size == 1 else ConvexHull(members, mixing)
+        after[tree.parent_sequence[point]].insert(1, at)
+    return total(after[0])
 
 
 # Local rules

@@ -12,6 +12,7 @@ import regretkit as rk
 from regretkit.circuits import (
     DEVIATION_TYPES,
     EFR,
+    Deviations,
     TriggerDeviations,
     internal_maps,
 )
@@ -27,12 +28,13 @@ def played(game, name, iterations, local=rk.RegretMatching):
     return SelfPlay(game, players, order=Simultaneous(), engine="numpy").run(iterations)
 
 
-@pytest.mark.deep_beyond(9)
+@pytest.mark.deep_beyond(10)
 @pytest.mark.parametrize("seed", range(12))
-@each_type
+@pytest.mark.parametrize("name", [*TYPES, "custom"])
 def test_plain_loops_come_to_the_same_strategies_and_gains(name, seed):
     tree = random_tree(np.random.default_rng(seed))
-    player = EFR(tree, name)
+    custom = Deviations("behavioral", "internal", after="external")
+    player = EFR(tree, custom if name == "custom" else name)
     naive = naive_efr.EFR(tree.parent_sequence.tolist(), tree.sizes.tolist(), name)
     tracker = RegretLedger(player).tracker(player.rule)
     totals = np.zeros(player.rule.dimension)
@@ -76,8 +78,9 @@ def test_informed_counterfactual_deviations_are_cfr_with_internal_regret_matchin
 def test_at_one_decision_point_it_is_external_or_internal_regret_matching(name):
     blind = DEVIATION_TYPES[name].local == "external"
     maps = internal_maps(3)
-    other = rk.RegretMatching(3) if blind else rk.PhiRegret(rk.RegretMatching(6), maps)
-    same_play(EFR(rk.Simplices(3), name), other, atol=1e-12)
+    for rule in (rk.RegretMatching, rk.PredictiveRegretMatching):
+        other = rule(3) if blind else rk.PhiRegret(rule(6), maps)
+        same_play(EFR(rk.Simplices(3), name, rule), other, atol=1e-12, told="sometimes")
     tree = EFR(rk.DecisionTree([0], [3]), name)
     for strategy, utility in meets(EFR(rk.Simplices(3), name), seed=3):
         np.testing.assert_array_equal(tree.next_strategy()[1:], strategy)

@@ -18,6 +18,7 @@ TYPES = {
     "csps": ("causal", "internal", "external"),
     "tips": ("causal", "internal", "internal"),
     "bhv": ("behavioral", "internal", "internal"),
+    "custom": ("behavioral", "internal", "external"),
 }
 
 
