@@ -72,10 +72,10 @@ def suite(name: str) -> tuple[SuiteGame, ...]:
     Parameters
     ----------
     name
-        ``"smoke"``, ``"classic"``, ``"papers"``, ``"general-sum"`` or ``"last-iterate"``; or your
-        own, as ``"my_suites.toml:mine"``. In the file, each game is a table ``[[mine]]`` with the
-        key ``game``, and optionally ``histories``, ``value`` and ``source``. A table with the key
-        ``suite`` includes all games of another suite.
+        ``"smoke"``, ``"classic"``, ``"papers"``, ``"general-sum"``, ``"last-iterate"`` or
+        ``"alphaevolve"``; or your own, as ``"my_suites.toml:mine"``. In the file, each game is a
+        table ``[[mine]]`` with the key ``game``, and optionally ``histories``, ``value`` and
+        ``source``. A table with the key ``suite`` includes all games of another suite.
 
     Examples
     --------
