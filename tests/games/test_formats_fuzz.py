@@ -87,6 +87,3 @@ def test_any_names_come_back_when_they_are_written(title, label, action):
     assert found.name == (title or None)
     assert found.tree.labels == ((label or "1",),)
     assert found.tree.actions == (((action or "1",),),)
-
-
-# Damaged files

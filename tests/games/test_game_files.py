@@ -55,9 +55,6 @@ def test_a_string_that_looks_like_a_path_is_not_taken_for_a_text(tmp_path):
             read(path)
 
 
-# Encoding
-
-
 # Writing
 
 

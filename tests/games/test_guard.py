@@ -88,11 +88,7 @@ def test_a_game_without_end_that_branches_is_refused_by_its_estimated_size(choic
         ("goofspiel(7)", 47_506_635),
         ("sheriff(rounds=8)", 33_256_389),
         ("liars_dice(dice=2)", None),
-        ("leduc_poker(players=5)", None),
         ("battleship(height=6, width=6, lengths=[2, 3], shots=10)", None),
-        ("oshi_zumo(coins=60)", None),
-        ("pursuit_evasion(turns=1000)", None),
-        ("openspiel:liars_dice(numdice=2)", None),
         ("openspiel:chess", None),
     ],
 )
@@ -118,12 +114,8 @@ def test_a_large_game_is_refused_in_a_second_with_an_estimate_and_two_ways_out(c
         ("battleship(width=1000000000000000000)", ValueError),
         ("goofspiel(players=1000000000)", ValueError),
         ("battleship(lengths=7)", TypeError),
-        ("battleship(1, 100, [101])", ValueError),
-        ("battleship(6, 6, [4, 4, 4, 4, 4, 4, 4, 4, 4])", ValueError),
-        ("dudo(dice=1000000000)", ValueError),
         ("liars_dice(dice=8)", None),
         ("liars_dice(dice=80)", ValueError),
-        ("oshi_zumo(coins=999999999)", ValueError),
     ],
 )
 def test_arguments_out_of_range_are_refused_at_once_as_tree_and_as_rules(call, error):

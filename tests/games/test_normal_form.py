@@ -118,13 +118,10 @@ def test_payoffs_are_copied_in_and_read_only():
 test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
     (np.zeros((3, 2, 2)), r"payoffs must have shape \(players, .*, got \(3, 2, 2\)"),
     (np.zeros((2, 2)), r"got \(2, 2\); .* use matrix_game"),
-    (np.zeros(3), r"got \(3,\)"),
     (5.0, r"got \(\)"),
     (np.zeros((2, 0, 3)), r"got \(2, 0, 3\)"),
     ([[[1.0, np.nan]], [[0.0, 0.0]]], r"finite, got nan at \(0, 0, 1\)"),
-    ([[[1.0, 0.0]], [[-np.inf, 0.0]]], r"finite, got -inf at \(1, 0, 0\)"),
     ([[[0.0, 1.1e100]], [[0.0, 0.0]]], r"at most 1e\+100 in size, .* \(0, 0, 1\)"),
-    ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+100 in size, .* \(1, 0, 0\)"),
     call=NormalFormGame,
     error=ValueError,
 )
@@ -134,12 +131,9 @@ test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
     ("profile", "message"),
     [
         ([np.ones(2)], "profile has 1 strategies, but the game has 2 players"),
-        ([np.ones(2)] * 3, "profile has 3 strategies"),
         ([np.ones(2), np.ones(2)], r"profile\[1\] must have shape \(3,\), got \(2,\)"),
         ([np.ones((2, 1)), np.ones(3)], r"profile\[0\] must have shape .*, got \(2, 1\)"),
-        ([np.ones(3), np.ones(2)], r"profile\[0\] must have shape .*, got \(3,\)"),
         ([np.ones(2) / 2, [np.nan, 0.0, 0.0]], r"profile\[1\] must be finite, got \[nan"),
-        ([np.ones(2) / 2, [np.inf, 0.0, 0.0]], r"profile\[1\] must be finite, got \[inf"),
     ],
 )
 def test_a_profile_that_does_not_fit_is_refused(profile, message):

