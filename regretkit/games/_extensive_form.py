@@ -4,7 +4,6 @@ import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, field
@@ -366,8 +365,6 @@ _LARGEST_PART = 0.8
 """Largest fraction of information sets left at which merging is worthwhile."""
 _DIGITS = 40
 """Number of binary digits in which equal payoffs must agree."""
-_MERGED: WeakKeyDictionary[ExtensiveFormGame, ExtensiveFormGame | None] = WeakKeyDictionary()
-"""Cached results of ``merged_by_symmetry``."""
 
 
 def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
@@ -384,12 +381,6 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     ----------
     Grohe, Kersting, Mladenov and Selman (2014), "Dimension reduction via colour refinement", ESA.
     """
-    if game not in _MERGED:
-        _MERGED[game] = _refined(game)
-    return _MERGED[game]
-
-
-def _refined(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     if not (game.tree.player == CHANCE).any():
         return None  # without chance no merging: colours distinguish an action's number
     trees, entries = game.domains, np.flatnonzero(game.payoffs[0])

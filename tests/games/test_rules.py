@@ -37,25 +37,20 @@ def rules_of(name, **given):
 
 LARGE = dict(
     [
-        rules_of("liars_dice", sides=1),
         rules_of("liars_dice", sides=3),
         rules_of("liars_dice", dice=2, sides=2),
         rules_of("liars_dice", sides=2, players=3),
         rules_of("leduc_poker"),
         rules_of("leduc_poker", merge_suits=True),
         rules_of("leduc_poker", ranks=2, suits=3, merge_suits=True, raises=3),
-        rules_of("leduc_poker", ranks=5, suits=1, raises=0),
-        rules_of("leduc_poker", ranks=2, suits=4, raises=1),
         rules_of("leduc_poker", players=3, ranks=2, merge_suits=True),
         rules_of("leduc_poker", players=4, ranks=2, suits=3, merge_suits=True, raises=1),
         rules_of("goofspiel", cards=1),
-        rules_of("goofspiel", cards=3),
         rules_of("goofspiel", **HIDDEN),
         rules_of("goofspiel", cards=3, order="ascending", **HIDDEN),
         rules_of("goofspiel", cards=3, order="random"),
         rules_of("goofspiel", cards=3, order="random", returns="point_difference", **HIDDEN),
         rules_of("goofspiel", cards=3, players=3, **HIDDEN),
-        rules_of("goofspiel", cards=3, players=3, returns="total_points"),
         rules_of("goofspiel", cards=5, order="random", turns=1),
         rules_of("goofspiel", order="random", turns=2, **HIDDEN),
     ]
@@ -216,7 +211,6 @@ def rounds(length, method, change):
 test_an_answer_that_does_not_fit_is_refused = refusals(
     (1, "player", lambda a: np.append(a, a), "could not be broadcast"),
     (1, "player", lambda a: a + 0.5, r"player\(\) must return players"),
-    (1, "player", lambda a: a - [0, 7], r"player\(\) must return players"),
     (1, "player", lambda a: a + 3, r"player 3, .* acts at history 'h', but .* only 1 columns"),
     (1, "legal", lambda a: a[:1], r"shape \(2, actions\), got shape \(1, 2\)"),
     (1, "legal", lambda a: a * 1.0, "type float64"),
@@ -236,7 +230,6 @@ test_an_answer_that_does_not_fit_is_refused = refusals(
     ),
     (0, "chance", lambda a: a[:0], "cannot assign"),
     (0, "chance", lambda a: a + 0.1, "chance at the empty history must .* sum to 1"),
-    (0, "chance", lambda a: a - [1, -1], r"at the empty history must .* got \[-0.5, 1.5\]"),
     (0, "chance", lambda a: a * np.nan, r"at the empty history must .* got \[nan, nan\]"),
     (1, "observed", lambda a: (a[0][:1],), r"shape \(2,\), got shape \(1,\)"),
     (1, "observed", lambda a: (a[0] * 0.5,), r"observed\(\) .* type float64"),
