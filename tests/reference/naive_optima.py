@@ -6,7 +6,6 @@ import numpy as np
 from naive_correlation import at_or_after, information_sets, payoff_of_plans, plans
 from naive_games import last_sequences
 from scipy.optimize import linprog
-from scipy.sparse import csr_array
 
 
 def deviations(sets, concept):
@@ -141,9 +140,3 @@ def gaps(game, probability, concept):
         )
         found.append(max(gains, default=0.0))
     return found
-
-
-def _matrix(rows, place):
-    entries = [(r, place[key], x) for r, row in enumerate(rows) for key, x in row.items()]
-    row, column, value = zip(*entries, strict=True)
-    return csr_array((value, (row, column)), shape=(len(rows), len(place)))
