@@ -206,7 +206,7 @@ def _link(found: ObjectCode, leaves: Sequence[Any], results: int = 0) -> Entry:
         address = engine.get_function_address(SYMBOL)
     except (ImportError, OSError, RuntimeError) as error:
         raise CannotLinkError(f"machine code cannot be linked: {error}") from error
-    # Integers have the size of addresses, which are faster than py_object.
+    # Arrays are passed by address, as integers: this is faster than py_object.
     types = [ctypes.c_double if isinstance(leaf, float) else ctypes.c_int64 for leaf in leaves]
     entry = ctypes.CFUNCTYPE(None, *types, *[ctypes.c_void_p] * (results > 0))(address)
     vars(entry)["engine"] = engine  # the engine owns the memory of the code

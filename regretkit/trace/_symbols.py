@@ -428,7 +428,10 @@ class Symbol(NDArrayOperatorsMixin):
 
 
 def apply(function: Any, *values: Any, as_numbers: bool = False) -> Symbol:
-    """Return the result of an elementwise function of NumPy, or of one of its names."""
+    """Apply an elementwise function, a ufunc or a name, to symbols and numbers.
+
+    With ``as_numbers``, booleans count as 0 and 1.
+    """
     name: Any = UFUNCS.get(function, function)
     trace = next(value.trace for value in values if isinstance(value, Symbol))
     mask, nodes = _common_mask(values), [trace.node(value) for value in values]
