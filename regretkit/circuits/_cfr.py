@@ -387,8 +387,6 @@ class SharedStrategy(SingleMinimizerCircuit):
     The regret against strategies that are constant on each group equals the minimizer's regret.
     """
 
-    no_guarantee = "its comparators are constant on each group"
-
     groups: Indices = field(init=False)
     _place: Indices = field(init=False, repr=False, metadata=NOT_STATE)
     """The minimizer's coordinate for each coordinate of the circuit."""
@@ -406,6 +404,10 @@ class SharedStrategy(SingleMinimizerCircuit):
             raise ValueError("groups must not mix decision points of different numbers of actions")
         super().__init__(local_minimizer(local, shared))
         self.domain, self._place = simplices, shared.coordinates(group_of)
+
+    @property
+    def no_guarantee(self) -> str:
+        return "its comparators are constant on each group"
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return None

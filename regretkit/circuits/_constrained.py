@@ -196,8 +196,6 @@ class Constrained(RegretMinimizer):
     regret minimizers", ICML, PMLR 97. The inequality is the sum of the two regrets.
     """
 
-    no_guarantee = "it competes with the points that meet the constraints alone"
-
     minimizer: RegretMinimizer = field(validator=is_minimizer)
     matrix: Vector = field(converter=_matrix)
     bound: Vector = field(converter=_bound)
@@ -229,6 +227,10 @@ class Constrained(RegretMinimizer):
         self._start = _feasible_point(self.domain, self.matrix, self.bound)
         self.total_violation, self.total_earned = np.zeros(self.bound.size), 0.0
         self.total_utility = np.zeros(self.dimension)
+
+    @property
+    def no_guarantee(self) -> str:
+        return "it competes with the points that meet the constraints alone"
 
     @property
     def average_violation(self) -> Vector:

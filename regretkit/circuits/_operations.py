@@ -335,14 +335,16 @@ class Restart(SingleMinimizerCircuit):
     [0.5 0.5]
     """
 
-    no_guarantee = "its bound is the sum of those of the periods between restarts"
-
     every: int = field(validator=_validate.at_least_one, kw_only=True)
     _start: StateDict = field(init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._start = self.minimizer.state_dict()
+
+    @property
+    def no_guarantee(self) -> str:
+        return "its bound is the sum of those of the periods between restarts"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer)
@@ -405,11 +407,13 @@ class Discount(SingleMinimizerCircuit):
     minimization", AAAI, for linear weights.
     """
 
-    no_guarantee = "it bounds the weighted regret"
-
     weight: Callable[[int], float] = field(validator=validators.is_callable(), kw_only=True)
 
     _number_functions = ("_weight_of",)
+
+    @property
+    def no_guarantee(self) -> str:
+        return "it bounds the weighted regret"
 
     def _weight_of(self, t: int) -> float:
         return _validate.number(
@@ -529,14 +533,16 @@ class LastIterateByAveraging(SingleMinimizerCircuit):
     reduction and its applications", NeurIPS, arXiv:2506.03464.
     """
 
-    no_guarantee = "its guarantee needs a game in which all players use it"
-
     _total: Vector = field(init=False, repr=False)
     _last: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._total, self._last = np.zeros(self.dimension), np.zeros(self.dimension)
+
+    @property
+    def no_guarantee(self) -> str:
+        return "its guarantee needs a game in which all players use it"
 
     def _transform(self, strategy: Vector) -> Vector:
         return (self._total + strategy) / (self.iteration + 1)

@@ -420,8 +420,6 @@ class TreeSwap(Circuit):
     stops after M^layers iterations; here the slowest layer then starts afresh.
     """
 
-    no_guarantee = "its mean regret falls with the number of layers, and not with time"
-
     make: Callable[[], RegretMinimizer] = field(validator=validators.is_callable())
     layers: int = field(validator=at_least_one, kw_only=True)
     branching: int = field(kw_only=True)
@@ -439,6 +437,10 @@ class TreeSwap(Circuit):
             raise ValueError(f"make must return minimizers on one set, got {quote(domains)}")
         # For each layer, the sum of the utilities of its period so far
         self._waiting = np.zeros((self.layers, self.dimension))
+
+    @property
+    def no_guarantee(self) -> str:
+        return "its mean regret falls with the number of layers, and not with time"
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         rebuilt = [member.minimizer.on_domain(simplices) for member in self.members]

@@ -66,8 +66,11 @@ def test_equal_utilities_leave_the_strategy_unchanged():
 # Views of single decision points
 
 
+SEVERAL = rk.ByDecisionPoint({0: rk.RegretMatching}, otherwise=lambda s: rk.RegretMatching(s))
+
+
 @SEEDS
-@pytest.mark.parametrize("local", [rk.RegretMatching, rk.PerDecisionPoint(rk.RegretMatching)])
+@pytest.mark.parametrize("local", [rk.RegretMatching, SEVERAL])
 def test_a_view_shows_what_happens_at_one_decision_point(seed, local):
     generator = np.random.default_rng(seed)
     tree = labelled_tree(generator)

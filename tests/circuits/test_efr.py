@@ -28,7 +28,7 @@ def played(game, name, iterations, local=rk.RegretMatching):
     return SelfPlay(game, players, order=Simultaneous(), engine="numpy").run(iterations)
 
 
-@pytest.mark.deep_beyond(10)
+@pytest.mark.deep_beyond(11)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", [*TYPES, "custom"])
 def test_plain_loops_come_to_the_same_strategies_and_gains(name, seed):
