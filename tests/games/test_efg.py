@@ -142,6 +142,7 @@ def test_outcomes_on_the_way_are_added_up():
     )
 
     assert_same_game(moved, at_ends)
+    assert moved.tree.payoffs.ravel().tolist() == [-0.5, 6.0, 7.0]  # shorter histories first
 
 
 def test_a_declaration_may_have_no_name():
