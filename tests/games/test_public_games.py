@@ -139,9 +139,6 @@ def test_histories_of_a_public_game_make_the_same_tree(name):
     assert walked.actions == built.actions
 
 
-# What does not change a game
-
-
 # Tables
 
 
@@ -223,9 +220,6 @@ def test_a_locked_node_may_be_told_by_the_names_of_its_actions():
     each = np.tile(same, (game.deal.sizes[0], 1))
     told = [fingerprint(game.lock({"/": behavior})) for behavior in (always, same, each)]
     assert told == told[:1] * 3
-
-
-# Everything that asks for linearity
 
 
 CARDS = np.arange(3)

@@ -4,7 +4,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._util._typing import Indices, Vector
-from regretkit.games.catalogue._rules import NamedRules, one_of, tree_factory, truth, whole
+from regretkit.games.catalogue._rules import NamedRules, one_of, put, tree_factory, truth, whole
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
@@ -141,18 +141,15 @@ class Goofspiel(NamedRules, name="goofspiel"):
         left = h.left.copy()
         left[:, mover] = left[:, mover] ^ (np.int64(1) << action).astype(left.dtype)
         if mover == CHANCE:
-            prizes = h.prizes.copy()
-            prizes[:, turn] = action
-            return h.then(left=left, prizes=prizes)
-        bids = h.bids.copy()
-        bids[:, mover] = action
+            return h.then(left=left, prizes=put(h.prizes, turn, action))
+        bids = put(h.bids, mover, action)
         h = h.then(left=left, bids=bids)
         if mover + 1 < self.players:
             return h
-        past, winners, highest = h.past.copy(), h.winners.copy(), bids == bids.max(axis=1)[:, None]
-        past[:, turn] = bids
+        highest = bids == bids.max(axis=1)[:, None]
         unique = np.count_nonzero(highest, axis=1) == 1
-        winners[:, turn] = np.where(unique, np.argmax(highest, axis=1), self.players)
+        winner = np.where(unique, np.argmax(highest, axis=1), self.players)
+        past, winners = put(h.past, turn, bids), put(h.winners, turn, winner)
         settled = self._settled(h, turn, bids, past=past, winners=winners)
         return self._opened(settled, turn + 1)
 
@@ -169,9 +166,8 @@ class Goofspiel(NamedRules, name="goofspiel"):
         if turn == self.rounds or (self.drawn and turn < self.cards - 1):
             return h
         prize = self.cards - 1 - turn if self.order == "descending" else turn
-        prizes = h.prizes.copy()
-        prizes[:, turn] = self._only(h.left[:, -1]) if self.drawn else prize
-        h = Batch(h.length, **{**h.columns, "prizes": prizes})
+        last = self._only(h.left[:, -1]) if self.drawn else prize
+        h = Batch(h.length, **{**h.columns, "prizes": put(h.prizes, turn, last)})
         return h if turn < self.cards - 1 else self._settled(h, turn, self._only(h.left[:, :-1]))
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
@@ -312,12 +308,10 @@ class OshiZumo(NamedRules, name="oshi_zumo"):
     def child(self, h: Batch, action: Indices) -> Batch:
         if h.length % 2 == 0:
             return h.then(hidden=action)
-        bids = h.bids.copy()
-        bids[:, h.length - 1], bids[:, h.length] = h.hidden, action
         return h.then(
             coins=h.coins - np.stack([h.hidden, action], axis=1),
             position=h.position + (h.hidden > action) - (h.hidden < action),
-            bids=bids,
+            bids=put(put(h.bids, h.length - 1, h.hidden), h.length, action),
         )
 
     def observed(self, h: Batch) -> tuple[Column, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import number, ordered, quote, whole_number
 from regretkit.games._registry import _RULES
-from regretkit.games.catalogue._rules import NamedRules, real, rows, tree_factory, truth, whole
+from regretkit.games.catalogue._rules import NamedRules, put, real, rows, tree_factory, truth, whole
 from regretkit.games.tree._history import TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
@@ -209,19 +209,17 @@ class Battleship(NamedRules, name="battleship"):
 
     def child(self, h: Batch, action: Indices) -> Batch:
         if h.length < self._placing:
-            ships = h.ships.copy()
-            ships[:, h.length] = action - self.area
-            return h.then(ships=ships)
-        player, turn, i = h.length % 2, h.length - self._placing, rows(h)
-        shots, outcomes = h.shots.copy(), h.outcomes.copy()
-        fired, sunk = h.fired.copy(), h.sunk.copy()
+            return h.then(ships=put(h.ships, h.length, action - self.area))
+        player, turn, i, fired = h.length % 2, h.length - self._placing, rows(h), h.fired.copy()
         fired[i, player, action] = True
         fleet = self.covers[h.ships[:, 1 - player :: 2]]
-        sunk[:, 1 - player] = ~(fleet & ~fired[:, player, np.newaxis]).any(axis=2)
-        hit = fleet[i, :, action]
-        shots[:, turn] = action
-        outcomes[:, turn] = hit.any(axis=1) * (1 + (hit & sunk[:, 1 - player]).any(axis=1))
-        return h.then(shots=shots, outcomes=outcomes, fired=fired, sunk=sunk)
+        lost, hit = ~(fleet & ~fired[:, player, np.newaxis]).any(axis=2), fleet[i, :, action]
+        return h.then(
+            shots=put(h.shots, turn, action),
+            outcomes=put(h.outcomes, turn, hit.any(axis=1) * (1 + (hit & lost).any(axis=1))),
+            fired=fired,
+            sunk=put(h.sunk, 1 - player, lost),
+        )
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
         player = h.length % 2
@@ -229,9 +227,7 @@ class Battleship(NamedRules, name="battleship"):
 
     def payoffs(self, h: Batch) -> Vector:
         values = self.values or [1.0] * len(self.lengths)
-        lost: Vector = np.zeros((h.size, 2))
-        for ship, value in enumerate(values):
-            lost = lost + h.sunk[:, :, ship] * value
+        lost = sum(h.sunk[:, :, ship] * value for ship, value in enumerate(values))
         payoffs: Vector = lost[:, ::-1] - self.loss_multiplier * lost
         return payoffs
 
@@ -260,13 +256,8 @@ class Battleship(NamedRules, name="battleship"):
 battleship = tree_factory(Battleship)
 """Build the tree of ``Battleship``, whose arguments it takes."""
 
-_LINES = np.array(
-    [
-        *((0, 1, 2), (3, 4, 5), (6, 7, 8)),
-        *((0, 3, 6), (1, 4, 7), (2, 5, 8)),
-        *((0, 4, 8), (2, 4, 6)),
-    ]
-)
+_CELLS = np.arange(9).reshape(3, 3)
+_LINES = np.concatenate([_CELLS, _CELLS.T, [[0, 4, 8], [2, 4, 6]]])
 
 
 @frozen(repr=False)
@@ -334,9 +325,8 @@ class PhantomTicTacToe(NamedRules, name="phantom_tic_tac_toe"):
         return (h.named[rows(h), h.mover],)
 
     def payoffs(self, h: Batch) -> Vector:
-        lines = h.marks[:, _LINES].sum(axis=2)
-        won = (lines == 3).any(axis=1) * 1.0 - (lines == -3).any(axis=1) * 1.0
-        return np.stack([won, 0.0 - won], axis=1)
+        first, second = ((h.marks[:, _LINES].sum(axis=2) == s).any(axis=1) * 1.0 for s in (3, -3))
+        return np.stack([first - second, second - first], axis=1)
 
     def label(self, player: int, *observed: int) -> str:
         named = "".join(f"{each >> 1}{'?' * (each & 1)}" for each in observed if each >= 0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from regretkit._util._typing import Indices, Vector
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._registry import register
-from regretkit.games.catalogue._rules import NamedRules, real, tree_factory, whole
+from regretkit.games.catalogue._rules import NamedRules, put, real, tree_factory, whole
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask, Rules
 
@@ -169,9 +169,8 @@ class _Moves(Rules):
         return np.repeat(np.arange(len(self.names)) == h.length, list(map(len, self.names)))
 
     def child(self, h: Batch, action: Indices) -> Batch:
-        moves = h.moves.copy()
-        moves[:, h.length] = action - sum(map(len, self.names[: h.length]))
-        return h.then(moves=moves)
+        first = sum(map(len, self.names[: h.length]))
+        return h.then(moves=put(h.moves, h.length, action - first))
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
         seen = self.views[h.length]
@@ -259,9 +258,7 @@ class Sheriff(NamedRules, name="sheriff"):
     def child(self, h: Batch, action: Indices) -> Batch:
         if h.length == 0:
             return h.then(loaded=action)
-        said = h.said.copy()
-        said[:, h.length - 1] = action
-        return h.then(said=said)
+        return h.then(said=put(h.said, h.length - 1, action))
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
         """Return the smuggler's items, -1 for the sheriff, and all offers and answers so far."""

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._util._typing import Indices, Vector
-from regretkit.games.catalogue._rules import NamedRules, tree_factory, whole
+from regretkit.games.catalogue._rules import NamedRules, put, tree_factory, whole
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
@@ -45,17 +45,14 @@ class _Bidding(NamedRules):
             raise ValueError(f"{self!r} has {self.bids} bids, more than {_MOST_BIDS}")
 
     def start(self) -> Batch:
-        words = -(-self.bids // _WORD)
+        words, none = -(-self.bids // _WORD), np.full((1, min(self.memory or 0, self.bids)), -1)
         return Batch(
             deal=np.zeros((1, self.rolls), dtype=np.int64),
             # past bids as bits, or with limited memory the numbers of the last bids
-            said=np.zeros((1, words), np.int64) if self.memory is None else self._nothing(),
+            said=np.zeros((1, words), np.int64) if self.memory is None else none,
             last=np.full(1, -1),
             over=np.zeros(1, dtype=np.bool_),
         )
-
-    def _nothing(self) -> Indices:
-        return np.full((1, min(self.memory or 0, self.bids)), -1)
 
     def player(self, h: Batch) -> Indices | int:
         turn = h.length - self.rolls
@@ -71,9 +68,7 @@ class _Bidding(NamedRules):
 
     def child(self, h: Batch, action: Indices) -> Batch:
         if h.length < self.rolls:
-            deal = h.deal.copy()
-            deal[:, h.length] = action
-            return h.then(deal=deal)
+            return h.then(deal=put(h.deal, h.length, action))
         over, said = action == self.bids, h.said.copy()
         if self.memory is None:
             for word in range(said.shape[1]):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, vector
-from regretkit.games.catalogue._rules import NamedRules, tree_factory, whole
+from regretkit.games.catalogue._rules import NamedRules, put, tree_factory, whole
 from regretkit.games.tree._history import TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
@@ -137,14 +137,13 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
         turn = h.length // 2
         if h.length % 2:
             found = [h.traces >> nodes & 1 for nodes in self.patrolled[:, action]]
-            watch = h.watch.copy()
-            watch[:, turn] = 4 * action + 2 * found[0] + found[1]
-            return h.then(pair=action, watch=watch)
-        moves, node = h.moves.copy(), np.where(action == 0, h.node, action)
-        moves[:, turn] = action
+            return h.then(
+                pair=action, watch=put(h.watch, turn, 4 * action + 2 * found[0] + found[1])
+            )
+        node = np.where(action == 0, h.node, action)
         bit = np.int64(1) << node
         traces = np.where(action == 0, h.traces & ~bit, h.traces | bit)
-        return h.then(node=node, traces=traces, moves=moves)
+        return h.then(node=node, traces=traces, moves=put(h.moves, turn, action))
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
         return (h.watch if h.length % 2 else h.moves,)
@@ -163,14 +162,12 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
         return f"{('a', 'b', 'c', 'goal')[column]}{row + 1}" if action else "wait"
 
     def label(self, player: int, *observed: int) -> str:
-        name = self._watched if player else lambda move: self.action_name(0, move)
-        return f"{player}:{','.join(name(each) for each in observed if each >= 0)}"
-
-    def _watched(self, number: int) -> str:
-        pair, found = divmod(number, 4)
-        names = self.action_name(1, pair).split()
-        signs = ("!" if found & 2 else "", "!" if found & 1 else "")
-        return " ".join(name + sign for name, sign in zip(names, signs, strict=True))
+        seen = [each for each in observed if each >= 0]
+        if player == 0:
+            return f"0:{','.join(self.action_name(0, move) for move in seen)}"
+        moves = [(self.action_name(1, each // 4).split(), each % 4) for each in seen]
+        names = [f"{a}{'!' * (found >> 1)} {b}{'!' * (found & 1)}" for (a, b), found in moves]
+        return f"1:{','.join(names)}"
 
 
 pursuit_evasion = tree_factory(PursuitEvasion)

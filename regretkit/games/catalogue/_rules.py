@@ -9,9 +9,10 @@ from attrs import Attribute, Converter, field
 from regretkit._state import attrs_fields
 from regretkit._util._typing import Indices
 from regretkit._util._validate import must_be, number, whole_number
+from regretkit._util._validate import truth as validate_truth
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._registry import call_text, register_rules
-from regretkit.games.tree._rules import Rules
+from regretkit.games.tree._rules import Column, Rules
 
 Arguments = ParamSpec("Arguments")
 
@@ -58,25 +59,13 @@ def whole(default: int | None, minimum: int, maximum: int | None = None) -> Any:
 
 def real(default: float, minimum: float | None = None) -> Any:
     """Return a field of finite numbers."""
-
-    def convert(value: Any, name: str) -> float:
-        found = number(value, name)
-        if minimum is not None and found < minimum:
-            raise ValueError(must_be(name, f"a finite number, at least {minimum:g}", value))
-        return found
-
-    return _converted(convert, default)
+    bound = {} if minimum is None else {"minimum": minimum}
+    return _converted(lambda value, name: number(value, name, **bound), default)
 
 
 def truth(default: bool) -> Any:
     """Return a field of truth values."""
-
-    def convert(value: Any, name: str) -> bool:
-        if not isinstance(value, bool):
-            raise TypeError(must_be(name, "True or False", value))
-        return value
-
-    return _converted(convert, default)
+    return field(default=default, validator=validate_truth)
 
 
 def one_of(*options: str) -> Any:
@@ -95,10 +84,8 @@ def rows(h: Any) -> Indices:
     return np.arange(h.size)
 
 
-def digits(number: int, base: int) -> list[int]:
-    """Return the digits of a number without its leading digit, which must be 1."""
-    found: list[int] = []
-    while number > 1:
-        number, digit = divmod(number, base)
-        found.insert(0, digit)
-    return found
+def put(column: Column, place: int, values: Column) -> Column:
+    """Return a copy of a column with these values at one place of its second axis."""
+    changed = column.copy()
+    changed[:, place] = values
+    return changed

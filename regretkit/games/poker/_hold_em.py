@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -61,17 +61,6 @@ class BetSize:
     """Percent, factor or chips. For a geometric size the number of streets, 0 for the rest."""
     maximum: float = math.inf
     """Largest percent of the pot of a geometric size."""
-
-    def __str__(self) -> str:
-        number = _digits(self.number) if self.number else ""
-        return f"{number}{self.unit}" + (
-            f"{_digits(self.maximum)}%" if self.maximum < math.inf else ""
-        )
-
-
-def _digits(number: float) -> str:
-    """Return the decimal digits of a number, for ``parse_sizes``."""
-    return f"{number:.12f}".rstrip("0").rstrip(".")
 
 
 def parse_sizes(text: str, name: str = "bets") -> tuple[BetSize, ...]:
@@ -152,8 +141,8 @@ class Betting:
     """Sizes by street and player; so are ``raises`` and ``donks``."""
     raises: list[tuple[tuple[BetSize, ...], ...]]
     donks: list[tuple[tuple[BetSize, ...], ...]]
-    deal: Callable[[Callable[[str], Node]], Node]
-    """Returns a chance node for the next card, given a function from the card's name to a node."""
+    rivers: Mapping[str, Outcome]
+    """The outcomes of the river card, without the nodes after them."""
     rake: float = field(validator=share)
     cap: float | None = field(validator=optional(at_least_zero))
     max_bets: int | None = field(validator=optional(at_least_one))
@@ -175,7 +164,8 @@ class Betting:
     def _ended(self, street: int, paid: int, card: str, leads: bool = False) -> Node:
         """Return the node after the betting of a street: the next card, or a showdown."""
         if street + 1 < len(self.bets):
-            return self.deal(lambda dealt: self._begun(street + 1, paid, dealt, leads))
+            begun = ((name, self._begun(street + 1, paid, name, leads)) for name in self.rivers)
+            return Chance({name: evolve(self.rivers[name], node=node) for name, node in begun})
         win, lose = self._earned(paid)
         return Compare((win, lose), (lose, win), order=card)
 
@@ -389,6 +379,10 @@ def hold_em(
     dealt = read_board(board, cards)
     hands, alive = _alive(weights, cards, dealt)
     left, streets = np.setdiff1d(cards, dealt), ("turn", "river")[len(dealt) - 4 :]
+    if left.size < 5 and len(dealt) == 4:
+        raise ValueError(
+            f"deck must have 5 cards besides the board, for hands and river, got {deck!r}"
+        )
     suits, symmetries = _symmetries(hands, alive, cards, dealt, isomorphism)
     betting = Betting(
         pot=pot,
@@ -396,7 +390,7 @@ def hold_em(
         bets=sizes_by_street(bets, streets, "bets"),
         raises=sizes_by_street(raises, streets, "raises"),
         donks=sizes_by_street(bets if donks is None else donks, streets, "donks"),
-        deal=_dealer(hands, left, suits),
+        rivers=_rivers(hands, left, suits) if len(dealt) == 4 else {},
         rake=rake,
         cap=None if cap == math.inf else cap,
         max_bets=max_bets,
@@ -431,20 +425,7 @@ def _alive(weights: _Both, cards: Indices, dealt: Indices) -> tuple[_Hands, _Bot
                 f"{card_names(dealt.tolist())}"
             )
     first, second = alive
-    pair = hands[first], hands[second]
-    if len(dealt) + 4 > len(cards) - (len(dealt) == 4) or _never_meet(*pair):
-        raise ValueError(
-            "no hand of ranges[0] can meet one of ranges[1], as each pair shares a card or the "
-            "deck is too small; add hands to the ranges, or ranks to the deck"
-        )
-    return pair, (weights[0][first], weights[1][second])
-
-
-def _never_meet(first: Indices, second: Indices) -> bool:
-    """Return whether each hand of one player shares a card with each of the other."""
-    # At most 101 hands share a card with a given hand, so 200 of each player suffice.
-    pairs = itertools.product(first[:200].tolist(), second[:200].tolist())
-    return not any(set(hand).isdisjoint(other) for hand, other in pairs)
+    return (hands[first], hands[second]), (weights[0][first], weights[1][second])
 
 
 def _orders(
@@ -493,29 +474,24 @@ def _permuted(hands: Indices, weights: Vector, suits: Indices) -> Indices | None
     return places if preserved else None
 
 
-def _dealer(
-    hands: _Hands, left: Indices, permutations: Sequence[Indices]
-) -> Callable[[Callable[[str], Node]], Node]:
-    """Return a function that builds the chance node of the next card.
+def _rivers(hands: _Hands, left: Indices, permutations: Sequence[Indices]) -> dict[str, Outcome]:
+    """Return the outcomes of the river card, without the nodes after them.
 
     Two hands hold 4 of the remaining cards, so each possible card has probability
     ``1 / (len(left) - 4)``. The first of cards that permutations of suits exchange represents all.
     """
-
-    def factors(card: int) -> tuple[Vector, Vector]:
-        first, second = ((hand != card).all(axis=1).astype(np.float64) for hand in hands)
-        return first, second
-
-    terms = dict[str, tuple[float, tuple[Vector, Vector], dict[str, int], list[int]]]()
+    outcomes = dict[str, Outcome]()
     for card in left.tolist():
         name = card_names([card])
-        made = [card_names([int(_in_suits(np.array(card), suits))]) for suits in permutations]
-        if all(name not in images for *_, images, _ in terms.values()):
-            images = {other: i for i, other in enumerate(made) if other != name}
-            fixed = [i for i, other in enumerate(made) if other == name]
-            terms[name] = 1.0 / (len(left) - 4), factors(card), images, fixed
-
-    def deal(follow: Callable[[str], Node]) -> Chance:
-        return Chance({name: Outcome(follow(name), *given) for name, given in terms.items()})
-
-    return deal
+        if any(name in outcome.images for outcome in outcomes.values()):
+            continue
+        images = [card_names([int(_in_suits(np.array(card), suits))]) for suits in permutations]
+        first, second = ((hand != card).all(axis=1).astype(np.float64) for hand in hands)
+        outcomes[name] = Outcome(
+            Free(0),
+            1.0 / (len(left) - 4),
+            (first, second),
+            images={image: i for i, image in enumerate(images) if image != name},
+            symmetries=[i for i, image in enumerate(images) if image == name],
+        )
+    return outcomes
