@@ -9,18 +9,8 @@ from refusals import refusals
 
 from regretkit import games, nash_conv
 from regretkit.evaluation import solve_zero_sum
-from regretkit.games import (
-    Battleship,
-    Dudo,
-    ExtensiveFormGame,
-    GameTree,
-    NormalFormGame,
-    OshiZumo,
-    _registry,
-    as_history,
-    matrix_game,
-)
-from regretkit.games._registry import call_text, load, names, register
+from regretkit.games import Battleship, Dudo, ExtensiveFormGame, GameTree, _registry
+from regretkit.games._registry import load, names, register
 
 OURS = [
     name
@@ -179,33 +169,6 @@ def test_two_dice_with_the_claims_of_openspiel_are_its_game():
     assert solve_zero_sum(game).value == pytest.approx(7 / 8, abs=1e-9)
 
 
-ROOTS = [
-    OshiZumo(),
-    OshiZumo(alesia=True),
-    OshiZumo(7, 1, 2),
-    OshiZumo(3, 1, 0, 3),
-    OshiZumo(4, 0, 1),
-]
-
-
-def ends(history, *bids):
-    """Yield all bids up to an end, and the payoffs there."""
-    if history.is_terminal():
-        yield bids, history.payoffs()
-        return
-    for bid in history.actions():
-        yield from ends(history.child(bid), *bids, bid)
-
-
-@pytest.mark.parametrize("root", ROOTS)
-def test_who_swap_their_bids_swap_their_payoffs(root):
-    payoffs = dict(ends(as_history(root)))
-    assert any(first != 0.0 for first, _ in payoffs.values())
-    for bids, (first, second) in payoffs.items():
-        swapped = tuple(bid for pair in zip(bids[1::2], bids[::2], strict=True) for bid in pair)
-        assert payoffs[swapped] == [second, first]
-
-
 # Tables
 
 
@@ -284,15 +247,3 @@ def test_two_functions_cannot_share_a_name_but_one_may_come_again():
         register(chicken)
     assert register(original) is original
     assert load("chicken").name == "chicken"
-
-
-def test_a_name_holds_long_arguments_as_a_whole(monkeypatch):
-    monkeypatch.setattr(_registry, "_FACTORIES", dict(_registry._FACTORIES))
-
-    @register
-    def row(payoffs: tuple[float, ...]) -> NormalFormGame:
-        return matrix_game([payoffs], name=call_text(row, payoffs=payoffs))
-
-    game = row(tuple(i / 7 for i in range(100)))
-
-    np.testing.assert_array_equal(load(game.name).payoffs, game.payoffs)

@@ -100,19 +100,6 @@ def test_tiny_hanabi_is_the_one_of_openspiel():
     np.testing.assert_array_equal(found.tree.information_set, expected.tree.information_set)
 
 
-def test_the_best_that_two_players_of_tiny_hanabi_can_do_is_10():
-    payoffs = games.tiny_hanabi().tree.payoffs[:, 0].reshape(2, 2, 3, 3)
-    # For each way in which player 0 acts on its card, the best answers of player 1
-    best = max(
-        payoffs[range(2), :, signals].sum(axis=0).max(axis=1).sum() / 4
-        if signals[0] == signals[1]
-        else sum(payoffs[card, :, signal].max(axis=1).sum() for card, signal in enumerate(signals))
-        / 4
-        for signals in product(range(3), repeat=2)
-    )
-    assert best == 10
-
-
 @pytest.mark.parametrize("returns", ["total_points", "win_loss"])
 def test_split_ties_share_the_prize_and_lose_no_points(returns):
     for players, cards in (2, 4), (3, 3):

@@ -159,21 +159,17 @@ OTHERS = "mccfr", "linear-swap", "efce", "efcce"
 NAMES = [name for name in ALGORITHMS if name not in OTHERS]
 
 
-def assert_played_alike(case, name, engine, iterations):
-    whole, merged = CASES[case]()
-    found, expected = (
-        solve(game, name, iterations=iterations, engine=engine).average for game in (merged, whole)
-    )
-    for ours, theirs in zip(on_whole(merged, whole, found), expected, strict=True):
-        assert_allclose(ours, theirs, rtol=0, atol=1e-10)
-
-
 @pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_play_is_that_of_the_whole_game(name):
     # One of few random games in which no regrets come close to a tie, where rounding grows; later
     # those of lcfr do
-    assert_played_alike("tables", name, "numpy", 60)
+    whole, merged = CASES["tables"]()
+    found, expected = (
+        solve(game, name, iterations=60, engine="numpy").average for game in (merged, whole)
+    )
+    for ours, theirs in zip(on_whole(merged, whole, found), expected, strict=True):
+        assert_allclose(ours, theirs, rtol=0, atol=1e-10)
 
 
 # Suits
