@@ -27,7 +27,6 @@ from regretkit.engine._layout import (
 )
 from regretkit.engine._players import (
     Numbering,
-    PlayedCircuits,
     PlayerState,
     advance_average,
     frozen,
@@ -36,9 +35,8 @@ from regretkit.engine._players import (
 )
 from regretkit.engine._sampled_run import SampledExecutor
 from regretkit.engine._support import (
-    learner_domain,
-    local_deviations,
-    placed_rules,
+    Structure,
+    structure_of,
     unsupported_rules,
     unsupported_run,
 )
@@ -89,14 +87,13 @@ class CompiledExecutor(KernelExecutor):
     """
 
     def __init__(self, run: SelfPlay) -> None:
-        trees, payoffs, deviations = _lay_out(run)
+        structures = [structure_of(minimizer) for minimizer in run.minimizers]
+        trees, payoffs, deviations = _lay_out(run, structures)
         learners = range(run.players) if deviations is None else deviations.learners.tolist()
         numbering = Numbering(trees.begin, trees.point_offsets, trees.sequence, trees.point)
         players = [
-            PlayerState(minimizer, player, numbering, learner, exact=True)
-            for player, (minimizer, learner) in enumerate(
-                zip(run.minimizers, learners, strict=True)
-            )
+            PlayerState(structure, player, numbering, learner, exact=True)
+            for player, (structure, learner) in enumerate(zip(structures, learners, strict=True))
         ]
         super().__init__(run, players, trees.sequences)
         self._iterates = zero_iterates(trees, shared_sums(payoffs))
@@ -156,11 +153,12 @@ class CompiledExecutor(KernelExecutor):
         self._count(turns.players)
 
 
-def _lay_out(run: SelfPlay) -> tuple[Trees, Payoffs, DeviationArrays | None]:
+def _lay_out(
+    run: SelfPlay, structures: Sequence[Structure]
+) -> tuple[Trees, Payoffs, DeviationArrays | None]:
     """Return the trees, payoffs and deviations of a run."""
-    found = [local_deviations(minimizer) for minimizer in run.minimizers]
-    learners = {p: learner_domain(run.minimizers[p]) for p, sets in enumerate(found) if sets}
-    several = any(len(placed_rules(minimizer)) > 1 for minimizer in run.minimizers)
+    learners = {p: of.learned_domain for p, of in enumerate(structures) if of.deviations}
+    several = any(len(structure.rules) > 1 for structure in structures)
     sampling = run.estimator
     if not (learners or several or isinstance(sampling, ChanceSampling)):
         return *lay_out(run.game), None
@@ -169,9 +167,9 @@ def _lay_out(run: SelfPlay) -> tuple[Trees, Payoffs, DeviationArrays | None]:
     for number, player in enumerate(learners):
         tree[player] = run.players + number
     kind = np.zeros(flat.first.size, dtype=np.int64)
-    for player, minimizer in enumerate(run.minimizers):
+    for player, structure in enumerate(structures):
         own = kind[flat.infoset_offsets[tree[player]] : flat.infoset_offsets[tree[player] + 1]]
-        for number, placed in enumerate(placed_rules(minimizer)):
+        for number, placed in enumerate(structure.rules):
             own[placed.points] = number
     trees = trees_in_ranges(flat, kind, groups_of(run.game, flat))
     if isinstance(sampling, ChanceSampling):
@@ -181,51 +179,41 @@ def _lay_out(run: SelfPlay) -> tuple[Trees, Payoffs, DeviationArrays | None]:
     if not learners:
         return trees, payoffs, None
     payoffs = payoffs._replace(negligible=negligible_gains(payoffs.negligible, learners))
-    return trees, payoffs, lay_out_deviations(found, flat, trees)
+    return trees, payoffs, lay_out_deviations([of.deviations for of in structures], flat, trees)
 
 
 def _place(
     players: Sequence[PlayerState], trees: Trees, iterates: Iterates, parameters: Sequence[Vector]
 ) -> Rules:
     """Return the state arrays and the machine code of all players' rules."""
-    played = [rule for player in players for rule in player.rules]
-    owner = [player.player for player in players for _ in player.rules]
+    played = [(player.player, rule) for player in players for rule in player.rules]
     around = np.full((len(players), 2), -1)
-    layouts = [rule.kernel.layout for rule in played]
     # Rules play disjoint points and share rows. Circuits cover all sequences and get rows of
     # their own.
-    circuits = [isinstance(rule, PlayedCircuits) for rule in played]
-    own_rows = [sum(layout) for layout in layouts]
-    shared = max(n for n, outer in zip(own_rows, circuits, strict=True) if not outer)
-    further = max([n for n, outer in zip(own_rows, circuits, strict=True) if outer], default=0)
-    by_action = np.zeros((shared + further, trees.sequences))
+    layouts = [rule.kernel.layout for _, rule in played]
+    rows_of = {
+        outer: max(
+            (sum(rule.kernel.layout) for _, rule in played if rule.around == outer), default=0
+        )
+        for outer in (False, True)
+    }
+    by_action = np.zeros((sum(rows_of.values()), trees.sequences))
     by_point = np.zeros((max(len(x) - sum(x) for x in layouts), trees.points))
     offset = np.cumsum([0, *(rows.shape[1] for rows in parameters)])
     of_point = np.zeros((trees.points, 2), dtype=np.int64)
-    functions = list[int]()
-    sizes = tuple(np.uint32(0) for _ in range(7))
-    own = iterates.utility, iterates.behavior, iterates.values, by_action, by_point
+    functions, utility = list[int](), iterates.utility
     joined = np.concatenate(parameters, axis=1)
-    for number, (rule, layout) in enumerate(zip(played, layouts, strict=True)):
-        rows = {True: count(shared * circuits[number]), False: count()}
-        places = tuple((part, next(rows[part])) for part in layout)
+    for number, (player, rule) in enumerate(played):
+        rows = {True: count(rows_of[False] * rule.around), False: count()}
+        places = tuple((part, next(rows[part])) for part in rule.kernel.layout)
         rule.place([(by_action if part else by_point)[row] for part, row in places])
-        if circuits[number]:
-            around[owner[number]] = number, offset[number]
-            given: tuple[Any, ...] = (
-                False,
-                0,
-                0,
-                0,
-                0,
-                iterates.utility,
-                iterates.strategy,
-                by_action,
-                joined,
-            )
+        if rule.around:
+            around[player] = number, offset[number]
+            given: Any = False, 0, 0, 0, 0, utility, iterates.strategy, by_action, joined
         else:
             of_point[rule.points] = number, offset[number]
-            given = *sizes, 0.0, *own, joined
+            sizes, arrays = (np.uint32(0),) * 7, (utility, iterates.behavior, iterates.values)
+            given = *sizes, 0.0, *arrays, by_action, by_point, joined
         functions.append(MachineCode(rule.function(places)).address(*given))
     return Rules(
         np.array(functions),

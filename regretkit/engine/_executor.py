@@ -4,7 +4,7 @@ import abc
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from regretkit._compiler import CannotCompileError
 from regretkit._machine_code import CannotLinkError
 from regretkit._util._typing import Indices, Vector
 from regretkit.engine._players import PlayerState, parameters_for
-from regretkit.engine._support import schedule_of
 from regretkit.play._engines import CannotStartError, Executor
 from regretkit.play._orders import UpdateSchedule
 
@@ -64,7 +63,7 @@ class KernelExecutor(Executor):
     def _upcoming(self, count: int) -> tuple[UpdateSchedule, list[Vector], Vector]:
         """Return the turns, parameters and weights of the next iterations."""
         weights = self._run._averages[0].upcoming_weights(count)  # before an order draws players
-        turns = schedule_of(self._run, count)
+        turns = cast(UpdateSchedule, self._run.order.schedule(self._run.players, count))
         return turns, parameters_for(self._players, turns.players), weights
 
     def _play_batches(self, iterations: int, interrupted: Callable[[], bool]) -> None:

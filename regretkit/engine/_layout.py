@@ -491,40 +491,28 @@ def sparse_payoffs(
 
     Shared sums are numbered after all sequences, first those of player 0.
     """
-    first, sequence = trees.begin.astype(np.int64), trees.sequence.astype(np.int64)
-    parts, sums = list[_SlicedELL](), list[_SlicedELL]()
-    row, rows, groups = np.full(trees.sequences, -1), [0], [0]
-    for player in range(2):
-        given = by_player[player]
-        opponent = sequence[first[1 - player] : first[2 - player]]
-        added, position, count = sliced_ell(given.sums._replace(column=opponent[given.sums.column]))
-        numbers = np.append(opponent, trees.sequences + groups[-1] + position)
-        sums.append(added)
-        groups.append(groups[-1] + count)
-        multiplied, position, count = sliced_ell(
-            given.rows._replace(column=numbers[given.rows.column])
-        )
-        row[sequence[first[player] : first[player + 1]]] = rows[-1] + position[given.row]
-        parts.append(multiplied)
-        rows.append(rows[-1] + count)
-    zero = max(rows[-1], groups[-1])
+    own = np.split(trees.sequence.astype(np.int64), trees.begin[1:3])[:2]
+    opponents = list(zip(by_player, reversed(own), strict=True))
+    shared, groups, sum_offsets = sliced_rows(
+        [given.sums._replace(column=other[given.sums.column]) for given, other in opponents]
+    )
+    multiplied = []
+    for (given, other), group in zip(opponents, groups, strict=True):
+        numbers = np.append(other, trees.sequences + group)
+        multiplied.append(given.rows._replace(column=numbers[given.rows.column]))
+    rows, places, row_offsets = sliced_rows(multiplied)
+    zero = max(row_offsets[-1], sum_offsets[-1])
+    row = np.full(trees.sequences, zero)
+    for sequences, given, place in zip(own, by_player, places, strict=True):
+        row[sequences] = place[given.row]
     return SparsePayoffs(
-        row=as_uint32(np.where(row < 0, zero, row)),
-        rows=_concatenated(parts, rows),
-        shared=_concatenated(sums, groups)._replace(value=np.empty(0)),
-        sum_offsets=as_uint32(np.array(groups)),
+        row=as_uint32(row),
+        rows=rows,
+        shared=shared._replace(value=np.empty(0)),
+        sum_offsets=as_uint32(np.array(sum_offsets)),
         workspace=np.zeros(zero + 1),
         negligible=negligible,
     )
-
-
-class _SlicedELL(NamedTuple):
-    """The rows of one player."""
-
-    batches: Indices
-    """The first four fields of ``SlicedRows``, shape ``(batches, 4)``."""
-    column: Indices
-    value: Vector
 
 
 _MAX_SLICES = 64
@@ -534,49 +522,46 @@ _MAX_PADDED_LENGTH = 64
 """Longest rows for which rows of zeros complete a slice."""
 
 
-def sliced_ell(rows: SparseRows) -> tuple[_SlicedELL, Indices, int]:
-    """Return slices of rows sorted by length, the position of each row, and the number of rows."""
-    order = np.argsort(rows.lengths, kind="stable")
-    lengths, counts = np.unique(rows.lengths, return_counts=True)
-    padding = np.where(lengths <= _MAX_PADDED_LENGTH, -counts % 4, 0)
-    first = np.cumsum(counts + padding) - (counts + padding)
-    position = np.empty_like(order)
-    shift = np.repeat(first - (np.cumsum(counts) - counts), counts)
-    position[order] = np.arange(order.size) + shift
-    batches, entries, begin, done = [], [], 0, 0
-    for row, length, count, added in zip(first, lengths, counts, padding, strict=True):
-        entry = rows.begin[order[done : done + count], None] + np.arange(length)
-        entry = np.concatenate([entry, np.full((added, length), -1)])
-        slices = (count + added) // 4
-        interleaved = entry[: 4 * slices].reshape(slices, 4, length).transpose(0, 2, 1)
-        entries += [interleaved.ravel(), entry[4 * slices :].ravel()]
-        for s in range(0, slices, _MAX_SLICES):
-            number = min(_MAX_SLICES, slices - s)
-            batches.append((row + 4 * s, number, length, begin + 4 * s * length))
-        for r in range(4 * slices, count + added):
-            batches.append((row + r, 0, length, begin + r * length))
-        done, begin = done + count, begin + (count + added) * length
-    which = np.concatenate([np.empty(0, dtype=np.int64), *entries])
+def sliced_rows(by_player: Sequence[SparseRows]) -> tuple[SlicedRows, list[Indices], list[int]]:
+    """Return the rows of all players, those of a player sorted by length.
+
+    Also return the place of each row by player, and the number of rows before each player.
+    """
+    batches, batch_offsets, places, begin = list[tuple[int, ...]](), [0], list[Indices](), [0]
+    columns, values, row, at = [np.empty(0, int)], [np.empty(0)], 0, 0
+    for given in by_player:
+        order = np.argsort(given.lengths, kind="stable")
+        lengths, counts = np.unique(given.lengths, return_counts=True)
+        place, column = np.empty_like(order), np.append(given.column, 0)
+        groups = np.split(order, np.cumsum(counts))  # and an empty one
+        for length, members in zip(lengths, groups, strict=False):
+            place[members] = row + np.arange(members.size)
+            added = -members.size % 4 if length <= _MAX_PADDED_LENGTH else 0
+            entry = given.begin[members, None] + np.arange(length)
+            entry = np.concatenate([entry, np.full((added, length), -1)])
+            slices = len(entry) // 4
+            interleaved = entry[: 4 * slices].reshape(slices, 4, length).transpose(0, 2, 1)
+            which = np.append(interleaved, entry[4 * slices :])
+            columns.append(column[which])
+            values.append(np.append(given.value, 0.0)[which])
+            for s in range(0, slices, _MAX_SLICES):
+                number = min(_MAX_SLICES, slices - s)
+                batches.append((row + 4 * s, number, length, at + 4 * s * length))
+            for r in range(4 * slices, len(entry)):
+                batches.append((row + r, 0, length, at + r * length))
+            row, at = row + len(entry), at + which.size
+        places.append(place)
+        batch_offsets.append(len(batches))
+        begin.append(row)
     table = np.array(batches, dtype=np.int64).reshape(-1, 4)
-    value = np.where(which >= 0, np.append(rows.value, 0.0)[which], 0.0)
-    laid_out = _SlicedELL(table, np.append(rows.column, 0)[which], value)
-    return laid_out, position, int((counts + padding).sum())
-
-
-def _concatenated(parts: list[_SlicedELL], rows: list[int]) -> SlicedRows:
-    """Concatenate parts; ``rows`` is the number of rows before each part."""
-    entries = np.cumsum([0, *(part.column.size for part in parts)])
-    batches = [
-        part.batches + np.array([first_row, 0, 0, begin])
-        for part, first_row, begin in zip(parts, rows, entries.tolist(), strict=False)
-    ]
-    first, slices, length, begin = map(as_uint32, np.concatenate(batches).T)
-    return SlicedRows(
-        first=first,
-        slices=slices,
-        length=length,
-        begin=begin,
-        offsets=as_uint32(offsets(np.array([len(part.batches) for part in parts]))),
-        column=as_uint32(np.concatenate([part.column for part in parts])),
-        value=np.concatenate([part.value for part in parts]),
+    first, slices_of, length_of, begin_of = map(as_uint32, table.T)
+    laid_out = SlicedRows(
+        first,
+        slices_of,
+        length_of,
+        begin_of,
+        offsets=as_uint32(np.array(batch_offsets)),
+        column=as_uint32(np.concatenate(columns)),
+        value=np.concatenate(values),
     )
+    return laid_out, places, begin

@@ -11,7 +11,7 @@ from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import ATOL, format_array, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, TriggerDeviations
 from regretkit.engine._layout import Iterates
-from regretkit.engine._support import PlacedRule, learner_of, placed_rules
+from regretkit.engine._support import PlacedRule, Structure
 from regretkit.engine.kernels._iteration import over_range, over_sequences
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Average
@@ -41,12 +41,26 @@ class Numbering(NamedTuple):
 
 
 class PlayedRule:
-    """A rule of a run, and its entries in the common arrays."""
+    """A rule of a run, and its entries in the common arrays.
 
-    def __init__(self, placed: PlacedRule, tree: int, numbering: Numbering, exact: bool) -> None:
-        self.rule, self._exact = placed.rule, exact
+    The circuits around a player's tree are one more rule, ``around`` the tree. They treat each
+    sequence as a point of one action.
+    """
+
+    def __init__(
+        self,
+        placed: PlacedRule,
+        tree: int,
+        numbering: Numbering,
+        exact: bool,
+        around: bool = False,
+    ) -> None:
+        self.rule, self._exact, self.around = placed.rule, exact, around
         self.kernel: Kernel = find_kernel(placed.rule, exact=exact, anew=True)
-        self.actions = numbering.sequences(tree)[1:][placed.actions]
+        self._core = core_of(self.rule)
+        self._path = core_path(self.rule) if around else None
+        sequences = numbering.sequences(tree)
+        self.actions = sequences if self.around else sequences[1:][placed.actions]
         self.points = numbering.points(tree)[placed.points]
         self.parts = [part for _, part in owners(placed.rule)]
         self.foreign = not all(map(is_ours, with_parts(placed.rule)))
@@ -62,8 +76,12 @@ class PlayedRule:
 
     def load(self, behavior: Vector) -> None:
         """Copy the state, the constants and the next strategy to the arrays."""
-        behavior[self.actions] = self.rule.next_strategy()
-        learned = [held_at(self.rule, path) for path in self.kernel.learned]
+        if not self.around:
+            behavior[self.actions] = self.rule.next_strategy()
+        learned = [
+            self._core.next_strategy() if path == self._path else held_at(self.rule, path)
+            for path in self.kernel.learned
+        ]
         constants = [constant for constant, _ in self.kernel.further]
         for numbers, (array, at) in zip([*learned, *constants], self._arrays, strict=True):
             array[at] = 0.0 if numbers is None else numbers
@@ -71,10 +89,14 @@ class PlayedRule:
     def store(self, behavior: Vector) -> None:
         """Copy the state and the next strategy from the arrays."""
         for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
-            hold_at(self.rule, path, array[at])
+            if path == self._path:
+                self._core._strategy = frozen(array[at])
+            else:
+                hold_at(self.rule, path, array[at])
         for part in self.parts:
             part._strategy = None
-        self.rule._strategy = frozen(behavior[self.actions])
+        if not self.around:
+            self.rule._strategy = frozen(behavior[self.actions])
 
     def same_code(self) -> bool:
         """Return whether the rule still has the functions that were compiled."""
@@ -94,11 +116,17 @@ class PlayedRule:
             hold_at(self.rule, path, int(number) if whole else number)
 
     def function(self, places: tuple[tuple[bool, int], ...]) -> Callable[..., None]:
-        """Return the function to compile: the kernel over a range of points."""
-        return over_range(self.kernel.propose, self.kernel.learn, places)
+        """Return the function to compile: the kernel over a range of points, or over sequences."""
+        kernel = self.kernel.propose, self.kernel.learn
+        if self._path is None:
+            return over_range(*kernel, places)
+        core = self.kernel.learned.index(self._path)
+        return over_sequences(*kernel, tuple(row for _, row in places), core)
 
     def check(self, behavior: Vector) -> None:
         """Raise an error if the kernel's strategy is not a distribution at each point."""
+        if self.around:  # circuits may return any vector
+            return
         proposed, blocks = behavior[self.actions], self.points.size
         # A quick test by two numbers; the negated condition is also true of NaN.
         with np.errstate(all="ignore"):
@@ -123,54 +151,13 @@ class PlayedRule:
         return chosen
 
 
-class PlayedCircuits(PlayedRule):
-    """The circuits around a player's tree, which treat each sequence as a point of one action."""
-
-    def __init__(self, minimizer: RegretMinimizer, tree: int, numbering: Numbering) -> None:
-        nothing = slice(0, 0)
-        super().__init__(PlacedRule(minimizer, nothing, nothing), tree, numbering, exact=True)
-        self.actions, self._core = numbering.sequences(tree), core_of(minimizer)
-        self._path = core_path(minimizer)
-
-    def load(self, behavior: Vector) -> None:
-        constants = [constant for constant, _ in self.kernel.further]
-        learned = [
-            self._core.next_strategy() if path == self._path else held_at(self.rule, path)
-            for path in self.kernel.learned
-        ]
-        for numbers, (array, at) in zip([*learned, *constants], self._arrays, strict=True):
-            array[at] = 0.0 if numbers is None else numbers
-
-    def store(self, behavior: Vector) -> None:
-        for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
-            if path == self._path:
-                self._core._strategy = frozen(array[at])
-            else:
-                hold_at(self.rule, path, array[at])
-        for part in self.parts:
-            part._strategy = None
-
-    def function(self, places: tuple[tuple[bool, int], ...]) -> Callable[..., None]:
-        core = self.kernel.learned.index(self._path)
-        kernel = self.kernel.propose, self.kernel.learn
-        return over_sequences(*kernel, tuple(row for _, row in places), core)
-
-    def check(self, behavior: Vector) -> None:
-        """Do nothing: a circuit may return any vector."""
-
-
 class PlayerState:
     """One player of a run: its minimizer, its rules, and its entries in the common arrays."""
 
     def __init__(
-        self,
-        minimizer: RegretMinimizer,
-        player: int,
-        numbering: Numbering,
-        tree: int,
-        *,
-        exact: bool,
+        self, structure: Structure, player: int, numbering: Numbering, tree: int, *, exact: bool
     ) -> None:
+        minimizer = structure.minimizer
         self.minimizer, self.player, self._learned = minimizer, player, False
         self.sequences = numbering.sequences(player)
         self._own_actions = self.sequences[1:]
@@ -178,13 +165,12 @@ class PlayerState:
         # Strategies on simplices lack the empty sequence, which precedes the actions.
         self.sequences = self.sequences[self.sequences.size - minimizer.dimension :]
         self.points = numbering.points(player)
-        self._learner, self._learned_sequences = learner_of(minimizer), numbering.sequences(tree)
-        self.rules = [
-            PlayedRule(placed, tree, numbering, exact) for placed in placed_rules(minimizer)
-        ]
-        self._wrapped = core_of(minimizer) is not minimizer
+        self._learner, self._learned_sequences = structure.learner, numbering.sequences(tree)
+        self.rules = [PlayedRule(placed, tree, numbering, exact) for placed in structure.rules]
+        self._wrapped = structure.wrapped
         if self._wrapped:
-            self.rules.append(PlayedCircuits(minimizer, player, numbering))
+            circuits = PlacedRule(minimizer, slice(0, 0), slice(0, 0))
+            self.rules.append(PlayedRule(circuits, player, numbering, exact, around=True))
         inner = {id(part) for played in self.rules for part in played.parts}
         self._around = [
             part

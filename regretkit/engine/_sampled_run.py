@@ -17,6 +17,7 @@ from regretkit.engine._players import (
     frozen,
     parameters_for,
 )
+from regretkit.engine._support import structure_of
 from regretkit.engine.kernels import _sampled
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
 from regretkit.estimators._mccfr import TraversalEstimator
@@ -46,7 +47,7 @@ class SampledExecutor(KernelExecutor):
         names = np.arange(size, dtype=np.uint32), np.arange(points, dtype=np.uint32)
         numbering = Numbering(begin, first_point, *names)
         players = [
-            PlayerState(minimizer, player, numbering, player, exact=False)
+            PlayerState(structure_of(minimizer), player, numbering, player, exact=False)
             for player, minimizer in enumerate(run.minimizers)
         ]
         super().__init__(run, players, size)
