@@ -444,8 +444,6 @@ class Discount(SingleMinimizerCircuit):
 class ExplorationMixture(SingleMinimizerCircuit):
     """Mix the strategy z of a minimizer with a fixed point rho, for exploration.
 
-    rho is the ``relative_interior_point()`` of the domain, on simplices the uniform distribution.
-
         x  =  (1 - gamma) z  +  gamma rho
 
     The minimizer observes the utility itself. The regret is a mean of the minimizer's regret and of
@@ -454,7 +452,8 @@ class ExplorationMixture(SingleMinimizerCircuit):
         R  =  (1 - gamma) R of the minimizer  +  gamma max over y of sum_t <u_t, y - rho>
 
     Estimates of utilities from the payoff of one action need exploration: EXP3 is ``Hedge`` in this
-    circuit, with ``BanditFeedback``.
+    circuit, with ``BanditFeedback``. With a model of an opponent as rho, the other player learns a
+    restricted Nash response.
 
     Parameters
     ----------
@@ -462,6 +461,9 @@ class ExplorationMixture(SingleMinimizerCircuit):
         A minimizer.
     gamma
         Share of exploration, from 0 to 1.
+    reference
+        rho, a point of the minimizer's domain. The default is the domain's
+        ``relative_interior_point()``, on simplices the uniform distribution.
 
     Examples
     --------
@@ -475,18 +477,29 @@ class ExplorationMixture(SingleMinimizerCircuit):
     ----------
     Auer, Cesa-Bianchi, Freund and Schapire (2002), "The nonstochastic multiarmed bandit problem",
     SIAM Journal on Computing 32(1).
+
+    Johanson, Zinkevich and Bowling (2007), "Computing robust counter-strategies", NIPS.
     """
 
     gamma: float = field(validator=_validate.share, kw_only=True)
+    reference: ArrayLike | None = field(default=None, kw_only=True)
     _point: Vector = field(init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self._point = self.domain.relative_interior_point()
+        point = self.reference
+        point = self.domain.relative_interior_point() if point is None else point
+        self._point = _validate.constant_vector(point, "reference", self.dimension)
+        if not self.domain.contains(self._point):
+            wanted = f"a point of the minimizer's domain, {_validate.quote(self.domain)}"
+            raise ValueError(_validate.must_be("reference", wanted, self.reference))
 
     @property
     def no_guarantee(self) -> str:
         return "exploration costs value in every iteration" if self.gamma > 0.0 else ""
+
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        return super().on_domain(simplices) if self.reference is None else None
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)

@@ -76,6 +76,7 @@ test_parts_that_do_not_fit_together_are_refused = refusals(
         r"pass PerDecisionPoint\(rule\) for a rule on one simplex",
     ),
     (lambda: c.AffineImage(ONE, np.eye(3)), r"dimension 2; pass shape \(3, 2\)"),
+    (lambda: c.ExplorationMixture(ONE, gamma=0.5, reference=[0.9, 0.9]), "reference must be a po"),
     (lambda: constrained(multipliers=rk.RegretMatching(2)), "must have dimension 1"),
     (lambda: constrained(multipliers=rk.Point([1.0])), "nonnegative vectors with 0 among them"),
     (

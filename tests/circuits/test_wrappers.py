@@ -103,13 +103,15 @@ def test_a_prediction_has_the_weight_of_the_coming_iteration(make):
 # Exploration
 
 
-@pytest.mark.deep_beyond(4)
+@pytest.mark.deep_beyond(8)
+@pytest.mark.parametrize("reference", [None, [1.0, 0.0, 0.0, 0.5, 0.5]], ids=["uniform", "given"])
 @each_leaf
-def test_exploring_mixes_what_the_minimizer_plays_with_uniform(make):
-    player, alone = ExplorationMixture(make([2, 3]), gamma=0.2), make([2, 3])
+def test_exploring_mixes_the_minimizer_s_strategy_with_a_point(make, reference):
+    player = ExplorationMixture(make([2, 3]), gamma=0.2, reference=reference)
+    alone, point = make([2, 3]), Simplices([2, 3]).uniform() if reference is None else reference
     ledger = RegretLedger(player, strict=True)
     for x, u in meets(player, seed=1):
-        expected = 0.8 * alone.next_strategy() + 0.2 * Simplices([2, 3]).uniform()
+        expected = 0.8 * alone.next_strategy() + 0.2 * np.array(point)
         np.testing.assert_allclose(x, expected, atol=1e-15)
         alone.observe_utility(u)
     assert ledger.regret_bounds()["top"].exact

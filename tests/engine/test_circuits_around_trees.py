@@ -60,6 +60,9 @@ def plain(tree):
 
 CIRCUITS = {
     "exploration": lambda tree: ExplorationMixture(plus(tree), gamma=0.1),
+    "restricted response": lambda tree: ExplorationMixture(
+        plus(tree), gamma=0.6, reference=tree.best_response(np.arange(tree.dimension))[1]
+    ),
     "last iterate": lambda tree: LastIterateByAveraging(plain(tree)),
     "discount": lambda tree: Discount(plain(tree), weight=float),
     "magnet": lambda tree: Magnet(plus(tree)),
