@@ -173,6 +173,7 @@ def test_actions_line_up_and_zeros_beyond_three_are_counted():
     shown = str(Profile([[0.25, 0.75], [0.5, 0.25, 0.25, 0, 0, 0, 0, 0]], game.domains))
     assert "go   0.2500  stop 0.7500" in shown
     assert "a 0.5000  b 0.2500  c 0.2500  5 others 0.0000" in shown
+    assert "\n    h 0.1250" in str(Profile([[0.25, 0.75], [1 / 8] * 8], game.domains))
 
 
 # Play without a tree
