@@ -28,7 +28,6 @@ from regretkit.play import (
 )
 from regretkit.play import resume as resume_run
 from regretkit.play import solve as solve_game
-from regretkit.play._checkpoint import CheckpointError
 from regretkit.sets import DecisionTree
 from regretkit.workbench import ComparedRun, Comparison
 from regretkit.workbench._names import algorithm_of, located
@@ -131,7 +130,7 @@ class _Session:
                 self.run.save(self.checkpoint, callbacks=saved)
 
     def _failure(self, error: BaseException) -> click.ClickException:
-        if isinstance(error, CheckpointError):
+        if isinstance(error, OSError):
             return Failure(f"--checkpoint: {reason(error)}")
         if self.run is None and isinstance(error, TypeError | ValueError | MemoryError):
             message = reason(error) if self.rule is None else located(error, self.rule)
@@ -245,16 +244,16 @@ def solve(
     own = rule or (algorithm if algorithm and ":" in algorithm else None)
     options = made.sampling, target_gap, time_limit, iterations
     session = _Session(game, label, own, *options, **given)
-    limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed}
+    limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed, "engine": engine}
     if game.by_rules:
         if made.sampling is None:
             raise Refusal(
                 f"--sample: the tree of {game.text} does not fit into memory; "
                 "pass --sample external"
             )
-        game.refuse_without_tree({"--gap": target_gap, "--engine": engine != "auto"})
+        game.refuse_without_tree({"--gap": target_gap})
     else:
-        limits |= {"engine": engine, "imperfect_recall": game.forgets, "target_gap": target_gap}
+        limits |= {"imperfect_recall": game.forgets, "target_gap": target_gap}
     session.play(
         lambda callbacks: solve_game(game.game, made, iterations, callbacks=callbacks, **limits)
     )

@@ -54,10 +54,8 @@ LABELS = {
     "seconds": "time (seconds)",
     "visited": "histories visited",
     "last_nash_conv": "NashConv of the last iterate (units of payoff)",
-    "best_nash_conv": "NashConv of the best iterate (units of payoff)",
     "nash_conv": "NashConv (units of payoff)",
     "NashConv": "NashConv (units of payoff)",
-    "strategy_change": "change of strategy",
     **{f"{name.lower()}_gap": f"{name} gap (units of payoff)" for name in _CORRELATED},
     **{name: f"{name.replace('_', ' ')} (units of payoff)" for name in _IN_PAYOFFS},
 }

@@ -54,8 +54,6 @@ from regretkit.trace import UntraceableError
 class Compiled(Engine):
     """Plays iterations in machine code, for traceable rules."""
 
-    name = "compiled"
-
     def unsupported_reason(self, run: SelfPlay) -> str | None:
         if not linkable():
             return "machine code cannot be linked on this platform"

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import product
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -122,15 +122,25 @@ class Algorithm:
         if listed and any(isinstance(rule, tuple) for rule in rules):
             raise ValueError("an algorithm in a list must have one rule, got one for each player")
         bases = [base for _, base in parts if base is not None]
-        equal = all(base.averaging == bases[0].averaging for base in bases)
-        mixed = not bases or not equal or len(bases) < len(parts)
-        common = Uniform() if mixed else bases[0].averaging
+
+        def agreed(name: str, value: object, default: object) -> Any:
+            """Return the argument, or else the common value of the algorithms in a list."""
+            values = [value] if value is not None else [getattr(base, name) for base in bases]
+            if any(other != values[0] for other in values):
+                shown = ", ".join(map(quote, values))
+                raise ValueError(
+                    f"algorithms differ in their {name}: {shown}; pass Algorithm(..., {name}=)"
+                )
+            return values[0] if values else default
+
+        schemes = [Uniform() if base is None else base.averaging for _, base in parts]
+        common = schemes[0] if all(scheme == schemes[0] for scheme in schemes) else Uniform()
         cast("Any", self).__attrs_init__(
             rules if listed else rules[0],
-            order=_agreed([b.order for b in bases], order, "order", Alternating()),
+            order=agreed("order", order, Alternating()),
             averaging=common if averaging is None else averaging,
-            sampling=_agreed([b.sampling for b in bases], sampling, "sampling", None),
-            circuit=_agreed([b.circuit for b in bases], circuit, "circuit", CFR),
+            sampling=agreed("sampling", sampling, None),
+            circuit=agreed("circuit", circuit, CFR),
         )
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
@@ -204,8 +214,6 @@ class Algorithm:
 AlgorithmLike: TypeAlias = str | LocalRule | Algorithm | Sequence[str | LocalRule | Algorithm]
 """The name of an algorithm, a rule, an ``Algorithm``, or a list of these, one for each player."""
 
-Part = TypeVar("Part")
-
 
 def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm | None]:
     """Return the rule of an argument, and its ``Algorithm``, None for a plain rule."""
@@ -219,18 +227,6 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
             f"player, got {quote(local)}"
         )
     return cast("Any", local), None
-
-
-def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part) -> Part:
-    """Return the argument, or else the common value of the algorithms in a list."""
-    if given is not None:
-        return given
-    if any(part != parts[0] for part in parts):
-        shown = ", ".join(map(quote, parts))
-        raise ValueError(
-            f"algorithms differ in their {name}: {shown}; pass Algorithm(..., {name}=)"
-        )
-    return parts[0] if parts else default
 
 
 def _minimizer(circuit: CircuitMaker, local: LocalRule, domain: StrategySet) -> RegretMinimizer:

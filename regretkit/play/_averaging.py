@@ -69,57 +69,6 @@ class Averaging(abc.ABC):
 
 
 @frozen
-class Uniform(Averaging):
-    """Equal weights: w_t = 1.
-
-    Examples
-    --------
-    >>> Uniform().weight(5, None)
-    1.0
-    """
-
-    def weight(self, t: int, horizon: int | None) -> float:
-        return 1.0
-
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return np.ones(count)
-
-
-@frozen
-class Linear(Averaging):
-    """Linear weights: w_t = t.
-
-    Examples
-    --------
-    >>> Linear().weight(5, None)
-    5.0
-    """
-
-    def weight(self, t: int, horizon: int | None) -> float:
-        return float(t)
-
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return np.arange(float(first), float(first + count))
-
-
-@frozen
-class Quadratic(Averaging):
-    """Quadratic weights: w_t = t^2.
-
-    Examples
-    --------
-    >>> Quadratic().weight(5, None)
-    25.0
-    """
-
-    def weight(self, t: int, horizon: int | None) -> float:
-        return float(t) ** 2
-
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return np.arange(float(first), float(first + count)) ** 2
-
-
-@frozen
 class Power(Averaging):
     """Polynomial weights: w_t = t^power.
 
@@ -142,9 +91,50 @@ class Power(Averaging):
         return weight
 
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        if self.power == 2.0 and first + count <= 2**26:  # t^2 < 2^53 is exact in both forms
-            return Quadratic().weights(first, count, horizon)
+        # NumPy and Python agree on these powers bit for bit, as long as t^2 < 2^53 is exact.
+        if self.power in (0.0, 1.0) or (self.power == 2.0 and first + count <= 2**26):
+            weights: Vector = np.arange(float(first), float(first + count)) ** self.power
+            return weights
         return super().weights(first, count, horizon)
+
+
+@frozen
+class Uniform(Power):
+    """Equal weights: w_t = 1.
+
+    Examples
+    --------
+    >>> Uniform().weight(5, None)
+    1.0
+    """
+
+    power: float = field(default=0.0, init=False, repr=False)
+
+
+@frozen
+class Linear(Power):
+    """Linear weights: w_t = t.
+
+    Examples
+    --------
+    >>> Linear().weight(5, None)
+    5.0
+    """
+
+    power: float = field(default=1.0, init=False, repr=False)
+
+
+@frozen
+class Quadratic(Power):
+    """Quadratic weights: w_t = t^2.
+
+    Examples
+    --------
+    >>> Quadratic().weight(5, None)
+    25.0
+    """
+
+    power: float = field(default=2.0, init=False, repr=False)
 
 
 @frozen

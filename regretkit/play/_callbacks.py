@@ -4,10 +4,9 @@ import math
 import sys
 import time
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -227,24 +226,39 @@ class StopAtTime(Stateful):
 
 
 @define(eq=False)
-class _Progress:
-    """A callback that writes a line at most once in ``every`` seconds."""
+class Progress:
+    """A callback that shows the iteration, the speed and the time left.
 
-    write: Callable[[str], object]
-    every: float
+    ``write`` is a function of a line of text, called about once a second, or None for standard
+    error. There, in terminals and notebooks, each line overwrites the last one.
+    """
+
+    write: Callable[[str], object] | None
     end: int | None
     """The planned last iteration."""
     limit: float | None
     """The time limit in seconds."""
     _written: float = field(default=-math.inf, init=False)
+    _longest: int = field(default=0, init=False)
 
     def next_call(self, run: Any) -> int:
         return int(run.iteration + run.pace)
 
     def __call__(self, run: Any) -> None:
-        if time.monotonic() - self._written < self.every:
+        stream = sys.stderr
+        rewrites = stream.isatty() or type(stream).__module__.startswith("ipykernel")
+        every = 1.0 if self.write else 0.2 if rewrites else 10.0
+        if time.monotonic() - self._written < every:
             return
-        self._written = time.monotonic()
+        self._written, text = time.monotonic(), self._text(run)
+        if self.write is not None:
+            self.write(text)
+            return
+        self._longest = max(self._longest, len(text)) if rewrites else 0
+        stream.write(f"\r{text:<{self._longest}}" if rewrites else f"{text}\n")
+        stream.flush()
+
+    def _text(self, run: Any) -> str:
         rate = run.iteration / max(run.seconds, 1e-9)
         left = [] if self.end is None else [(self.end - run.iteration) / rate]
         left += [] if self.limit is None else [self.limit - run.seconds]
@@ -253,43 +267,10 @@ class _Progress:
         seconds = math.ceil(max(min(left, default=0.0), 0.0))
         clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
         facts = [f"iteration {run.iteration:,}{of}", shown, clock if left else "time left unknown"]
-        self.write("  ".join(facts))
+        return "  ".join(facts)
 
-
-@contextmanager
-def shown_progress(
-    progress: bool | Callable[[str], object],
-    end: int | None,
-    callbacks: Sequence[Callable[..., object]],
-) -> Iterator[list[Callable[..., object]]]:
-    """Yield a list with the callback that shows progress, empty for False."""
-    limits = [callback.limit for callback in callbacks if isinstance(callback, StopAtTime)]
-    limit = min(limits, default=None)
-    if callable(progress):
-        yield [_Progress(progress, 1.0, end, limit)]
-    elif not progress:
-        yield []
-    else:
-        line = _Line(sys.stderr)
-        try:
-            yield [_Progress(line.write, 0.2 if line.rewrites else 10.0, end, limit)]
-        finally:
-            line.end()
-
-
-class _Line:
-    """A line of a stream. In terminals and notebooks each text overwrites the last one."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._longest = stream, 0
-        self.rewrites = stream.isatty() or type(stream).__module__.startswith("ipykernel")
-
-    def write(self, text: str) -> None:
-        self._longest = max(self._longest, len(text))
-        self._stream.write(f"\r{text:<{self._longest}}" if self.rewrites else f"{text}\n")
-        self._stream.flush()
-
-    def end(self) -> None:
-        if self._longest and self.rewrites:
-            self._stream.write("\n")
-            self._stream.flush()
+    def close(self) -> None:
+        """End the line on standard error."""
+        if self._longest:
+            sys.stderr.write("\n")
+            sys.stderr.flush()

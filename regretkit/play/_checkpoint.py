@@ -10,12 +10,12 @@ from attrs import define, field
 from attrs.validators import optional
 
 from regretkit._util._files import FilePath, check_target
-from regretkit._util._validate import at_least_one, positive
+from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.estimators import Estimator
-from regretkit.games import Game, ImperfectRecallGame
+from regretkit.games import Game, ImperfectRecallGame, load, load_rules, names
 from regretkit.play._algorithms import Algorithm, AlgorithmLike, named
 from regretkit.play._callbacks import Callback, as_callbacks, begin, next_call, stopped
-from regretkit.play._checkpoint_file import SavedRun
+from regretkit.play._run import read_run, restored_run
 from regretkit.play._self_play import SelfPlay
 from regretkit.play._solve import RulesLike, start_by_rules
 
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 _PLAYED = 9
 """Smallest ratio of the time of play to the time of saving."""
-
-
-class CheckpointError(OSError):
-    """Writing a checkpoint failed."""
 
 
 @define(eq=False)
@@ -94,12 +90,7 @@ class Checkpoint:
         stop = stopped(run, self.callbacks)
         if stop or self._is_time(run):
             began = time.monotonic()
-            try:
-                run.save(self.path, callbacks=self.callbacks)
-            except OSError as error:
-                failure = CheckpointError(*error.args)
-                failure.filename = error.filename
-                raise failure from error
+            run.save(self.path, callbacks=self.callbacks)
             self.iteration, self._saved = run.iteration, time.monotonic()
             self._took = self._saved - began
         return stop
@@ -176,8 +167,8 @@ def resume(
     >>> bool((run.average[0] == whole.average[0]).all())
     True
     """
-    saved = SavedRun.read(path)
-    call = {"algorithm": None, "sampling": None, "own_estimator": False, **(saved.call or {})}
+    content = read_run(path)
+    call = {"algorithm": None, "sampling": None, "own_estimator": False, **content["call"]}
     algorithm = call["algorithm"] if algorithm is None else algorithm
     if algorithm is None:
         raise ValueError(
@@ -189,11 +180,15 @@ def resume(
     chosen, groups = named(algorithm), None
     if estimator is None and chosen.sampling is None:
         chosen = Algorithm(chosen, sampling=call["sampling"])
-    game = saved.find_game() if game is None else game
+    by_rules, name = content["parts"][0] == "Sampled", str(content["game"])
+    if game is None:
+        if name.partition("(")[0] not in names():  # load() would also read a file of this name
+            raise ValueError(f"the game {quote(name)} of {path} is not in the catalogue; pass game")
+        game = load_rules(name) if by_rules else load(name)
     if isinstance(game, ImperfectRecallGame):
         game, groups = game.refinement, game.coarse_information_set
     make: Any = partial(chosen.start, game, groups=groups)
-    if saved.without_tree:
+    if by_rules:
         make = partial(start_by_rules, game, chosen)
-    run: SelfPlay = saved.build(make, callbacks, estimator=estimator)
+    run: SelfPlay = restored_run(path, content, make, callbacks, estimator=estimator)
     return run

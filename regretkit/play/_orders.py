@@ -1,6 +1,5 @@
 """Orders of updates."""
 
-import abc
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,12 +24,14 @@ class UpdateSchedule(NamedTuple):
 
     players: Indices
     """The updated players in order, then -1, shape ``(iterations, players)``."""
-    simultaneous: bool
+    simultaneous: bool = False
     """Whether all utilities are at the same profile. Otherwise updates take effect at once."""
 
 
-class Order(abc.ABC):
+class Order:
     """An order of updates: which players update in an iteration, and against which strategies.
+
+    A subclass implements ``schedule``, if its iterations update players in turn, or ``iterate``.
 
     Examples
     --------
@@ -41,19 +42,27 @@ class Order(abc.ABC):
     ...         run.learn(0, run.profile())
     """
 
-    @abc.abstractmethod
     def iterate(self, run: "SelfPlay") -> None:
-        """Update the players of ``run`` in one iteration."""
+        """Update the players of ``run`` in one iteration; by default those of ``schedule``."""
+        turns = self.schedule(run.players, 1)
+        if turns is None:
+            raise NotImplementedError(f"{self} must implement schedule or iterate")
+        profile = run.profile()
+        for player in turns.players[0].tolist():
+            if player >= 0:
+                run.learn(player, profile)
+                if not turns.simultaneous:
+                    profile[player] = run.strategy(player)
 
     def check_players(self, players: int) -> None:
         """Raise a ValueError if this order does not support the number of players."""
         return
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule | None:
-        """Return the updated players of the next iterations, for the compiled engine.
+        """Return the updated players of the next iterations.
 
-        None, the default, means that iterations do more than updates in turn. Each call advances
-        the order's random state.
+        None, the default, means that iterations do more than updates in turn, which the compiled
+        engine does not support. Each call advances the order's random state.
         """
         return None
 
@@ -70,13 +79,8 @@ class Simultaneous(Order):
     Simultaneous()
     """
 
-    def iterate(self, run: "SelfPlay") -> None:
-        profile = run.profile()
-        for player in range(run.players):
-            run.learn(player, profile)
-
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
-        return UpdateSchedule(np.tile(np.arange(players), (iterations, 1)), simultaneous=True)
+        return UpdateSchedule(np.full((iterations, players), np.arange(players)), True)
 
 
 @frozen
@@ -111,17 +115,9 @@ class Alternating(Order):
         if not self.first < players:
             raise ValueError(f"first must be a player, one of 0 to {players - 1}, got {self.first}")
 
-    def iterate(self, run: "SelfPlay") -> None:
-        self.check_players(run.players)
-        profile = run.profile()
-        for turn in range(run.players):
-            player = (self.first + turn) % run.players
-            run.learn(player, profile)
-            profile[player] = run.strategy(player)
-
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
-        order = (self.first + np.arange(players)) % players
-        return UpdateSchedule(np.tile(order, (iterations, 1)), simultaneous=False)
+        order = [(self.first + turn) % players for turn in range(players)]
+        return UpdateSchedule(np.full((iterations, players), order))
 
 
 @frozen(eq=False)
@@ -140,14 +136,10 @@ class RandomPlayer(Order, Stateful):
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
 
-    def iterate(self, run: "SelfPlay") -> None:
-        profile = run.profile()
-        run.learn(int(self.generator.integers(run.players)), profile)
-
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = np.full((iterations, players), -1)
         order[:, 0] = [self.generator.integers(players) for _ in range(iterations)]
-        return UpdateSchedule(order, simultaneous=False)
+        return UpdateSchedule(order)
 
 
 @frozen

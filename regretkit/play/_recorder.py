@@ -1,24 +1,34 @@
 """Recorders: tables of measures, strategies and regrets over time."""
 
 import abc
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
 
-from regretkit._state import Stateful
+from regretkit._regret_tracker import RegretTracker
+from regretkit._state import NOT_STATE, StateDict, Stateful
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._typing import Vector
-from regretkit._util._validate import candidates, quote
+from regretkit._util._validate import candidates, did_you_mean, quote
 from regretkit.circuits import CFR
+from regretkit.evaluation import (
+    CorrelatedPlay,
+    nash_conv,
+    sampled_local_best_response,
+    sampled_value,
+)
 from regretkit.games import Profile
 from regretkit.games._profile import label_of, simplices_of
 from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import RegretMatching
 from regretkit.play._callbacks import Callback, begin
-from regretkit.play._measures import CorrelatedGap, Measure, as_measures
+from regretkit.play._orders import Extragradient, RandomPlayer
 from regretkit.play._self_play import SelfPlay
-from regretkit.sets import Simplices, StrategySet
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,6 +221,217 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
     return np.full(actions, np.nan)
 
 
+# Measures
+
+Measure: TypeAlias = Callable[[SelfPlay], object]
+"""A function of a run that returns the value to record."""
+
+
+SAMPLED_GAP = "local_best_response"
+"""The measure of a gap for runs without a tree."""
+_GAMES, _ROLLOUTS = 100, 10
+"""Its number of sampled plays for each player, and of rollouts after each action."""
+
+
+@define(eq=False)
+class Regret(Stateful):
+    """The largest external or swap regret among players over all iterations, in units of payoff."""
+
+    kind: str
+    _sums: list[object] = field(factory=list, init=False, repr=False)
+    """The sums of the trackers at the last access to the state."""
+    _trackers: tuple[RegretTracker, ...] = field(
+        default=(), init=False, repr=False, metadata=NOT_STATE
+    )
+
+    def begin(self, run: SelfPlay) -> None:
+        """Track the minimizers of a new run, or of a run with restored sums."""
+        check_tree(run, f"{self.kind}_regret")
+        simplices = all(isinstance(minimizer.domain, Simplices) for minimizer in run.minimizers)
+        if self.kind == "swap" and not simplices:
+            raise TypeError(
+                "swap_regret needs a normal form; measure 'external_regret' or 'efce_gap'"
+            )
+        sums = iter(self._sums if run.iteration and not self._trackers else ())
+        if run.iteration and next(iter(self._sums), 0) != run.iteration:
+            return
+        trackers = []
+        for minimizer in run.minimizers:
+            if self._held(minimizer, run) is None:
+                tracker = RegretTracker(minimizer.domain)
+                restored = [*islice(sums, len(tracker.sums()))]
+                if minimizer._tracker is None and not restored:
+                    self._check_engine(run)
+                if restored:
+                    tracker.load(restored)
+                if minimizer._tracker is None or restored:
+                    minimizer._tracker = tracker
+                trackers.append(minimizer._tracker)
+        self._trackers = tuple(trackers)
+
+    def _check_engine(self, run: SelfPlay) -> None:
+        if run._requested_engine not in ("auto", "numpy"):
+            gap = "cce_gap" if self.kind == "external" else "ce_gap"
+            raise ValueError(
+                f"engine {run._requested_engine} does not support {self.kind}_regret; leave out "
+                f"engine, or measure {gap}"
+            )
+
+    def state_dict(self) -> StateDict:
+        if self._trackers:
+            self._sums = [sums for tracker in self._trackers for sums in tracker.sums()]
+        return super().state_dict()
+
+    def _restored(self) -> None:
+        self._trackers = ()
+
+    def _held(self, minimizer: RegretMinimizer, run: SelfPlay) -> float | None:
+        """Return the regret from the state of regret matching, None for other rules.
+
+        CFR's regret against a strategy x is a sum over decision points: the local regret against x
+        there, times the probability that x reaches the decision point.
+        """
+        on_tree = isinstance(minimizer, CFR) and isinstance(minimizer.domain, DecisionTree)
+        rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+        earlier = minimizer.iteration > run.iteration  # the state has updates from before the run
+        if self.kind == "swap" or type(rule) is not RegretMatching or earlier:
+            return None
+        regrets = rule.regrets
+        return minimizer.domain.best_response(np.append(0.0, regrets) if on_tree else regrets)[0]
+
+    def __call__(self, run: SelfPlay) -> float:
+        regrets = []
+        for minimizer in run.minimizers:
+            tracker, regret = minimizer._tracker, self._held(minimizer, run)
+            if tracker is not None and tracker.contiguous:
+                regret = getattr(tracker, self.kind)
+            if regret is None:
+                raise _unwatched(f"{self.kind}_regret")
+            regrets.append(float(regret))
+        return max(regrets)
+
+
+def _unwatched(name: str) -> ValueError:
+    return ValueError(f"{name} needs all iterations; pass the Recorder to a new run")
+
+
+GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
+"""Measures that are gaps of ``CorrelatedPlay``."""
+
+
+@define(eq=False)
+class CorrelatedGaps(Stateful):
+    """The gaps of the correlated play of all iterations."""
+
+    names: list[str] = field(metadata=NOT_STATE)
+    play: CorrelatedPlay | None = field(default=None, init=False)
+
+    def begin(self, run: SelfPlay) -> list[CorrelatedPlay]:
+        """Return the play as a callback for every iteration, a new play in a new run."""
+        if not self.names:
+            return []
+        check_tree(run, self.names[0])
+        play = self.play
+        fresh = play is not None and not play.total_weight and play.game is run.game
+        if run.iteration == 0 and not fresh:
+            names = [name for name in self.names if name not in ("cce_gap", "ce_gap")]
+            self.play = CorrelatedPlay(run.game, [name.removesuffix("_gap") for name in names])
+        return [] if self.play is None or self.play.game is not run.game else [self.play]
+
+    def gap(self, name: str, run: SelfPlay) -> float:
+        """Return a gap by its name."""
+        play = self.play
+        if play is None or play.total_weight != run.iteration or play.game is not run.game:
+            raise _unwatched(name)
+        return play.gap(name.removesuffix("_gap"))
+
+
+def _gap(name: str, run: SelfPlay) -> float:
+    """Return a gap of the average, or of the last iterate."""
+    check_tree(run, name)
+    if name == "last_nash_conv":
+        return nash_conv(run.game, run.last_profile)
+    return run.exploitability() if name == "exploitability" else run.nash_conv()
+
+
+def _visited(run: SelfPlay) -> int:
+    """Return the number of visited histories, or of outcomes of a normal form.
+
+    A node of a public game counts once for each type of each player.
+    """
+    sampled = getattr(run.estimator, "visited", None)
+    if sampled is not None:
+        return int(sampled)
+    check_tree(run, "visited")
+    size = run.game.size
+    if size is None:
+        raise TypeError(f"visited needs a game with a tree or a table, got {quote(run.game)}")
+    utilities = 1 if isinstance(run.order, RandomPlayer) else run.players
+    return run.iteration * size * utilities * (1 + isinstance(run.order, Extragradient))
+
+
+def check_tree(run: object, name: str) -> None:
+    """Raise a TypeError for a run without a tree."""
+    if not hasattr(run, "minimizers"):
+        raise TypeError(
+            f"{name} needs the game's tree; measure {SAMPLED_GAP}, a sampled lower bound of "
+            "nash_conv, or pass a function of the run"
+        )
+
+
+def sampled_gap(run: Any, time_limit: float | None = None) -> float:
+    """Return the sum over players of the gain of ``sampled_local_best_response``."""
+    game, average = run.game, run.average
+    options: Any = {"rollouts": _ROLLOUTS, "time_limit": time_limit and time_limit / run.players}
+    best = [
+        sampled_local_best_response(game, player, average, _GAMES, 1, **options).mean
+        for player in range(run.players)
+    ]
+    earned = [value.mean for value in sampled_value(game, average, _GAMES, 1)]
+    return float(sum(best) - sum(earned))
+
+
+MEASURES: Mapping[str, Callable[[CorrelatedGaps], Measure]] = {
+    **{
+        name: partial(lambda name, _: partial(_gap, name), name)
+        for name in ("nash_conv", "exploitability", "last_nash_conv")
+    },
+    "visited": lambda _: _visited,
+    "seconds": lambda _: lambda run: run.seconds,
+    SAMPLED_GAP: lambda _: sampled_gap,
+    "external_regret": lambda _: Regret("external"),
+    "swap_regret": lambda _: Regret("swap"),
+    **{name: partial(lambda name, gaps: partial(gaps.gap, name), name) for name in GAPS},
+}
+"""For each name in ``Recorder``, a function that returns a new measure."""
+
+
+def _by_name(measures: object) -> Mapping[str, Any]:
+    """Return measures, or their names, by name."""
+    named: object = [measures] if isinstance(measures, str) else measures
+    if isinstance(named, Sequence) and all(isinstance(name, str) for name in named):
+        named = {name: name for name in named}
+    if not isinstance(named, Mapping):
+        raise TypeError(
+            "measures must be a list of names, such as ['nash_conv', 'seconds'], or a dict from "
+            f"names to functions of the run, got {quote(measures)}"
+        )
+    return named
+
+
+def _measure(name: str, measure: object, gaps: CorrelatedGaps) -> Measure:
+    if callable(measure):
+        return measure
+    if not isinstance(measure, str):
+        raise TypeError(
+            f"measures[{quote(name)}] must be a name or a function of the run, got {quote(measure)}"
+        )
+    if measure not in MEASURES:
+        known, hint = ", ".join(map(repr, MEASURES)), did_you_mean(measure.lower(), MEASURES)
+        raise ValueError(f"there is no measure {quote(measure)}, only {known}{hint}")
+    return MEASURES[measure](gaps)
+
+
 @define(eq=False, repr=False)
 class Recorder(_Table, Stateful):
     """Record measures of a run over time.
@@ -220,12 +441,10 @@ class Recorder(_Table, Stateful):
     measures
         Names of measures; or a mapping from your own names to functions of the run or these names.
 
-        - Of the average: ``"nash_conv"`` and ``"exploitability"``; ``"strategy_change"``, the
-          largest change of a coordinate since the last call; ``"local_best_response"``, the gain of
-          ``sampled_local_best_response`` in 100 plays, summed over players. It estimates a lower
-          bound of ``"nash_conv"`` and needs no tree.
-        - Of the last iterate: ``"last_nash_conv"``, and ``"best_nash_conv"``, its smallest measured
-          value.
+        - Of the average: ``"nash_conv"`` and ``"exploitability"``; ``"local_best_response"``, the
+          gain of ``sampled_local_best_response`` in 100 plays, summed over players. It estimates a
+          lower bound of ``"nash_conv"`` and needs no tree.
+        - Of the last iterate: ``"last_nash_conv"``.
         - Of the run: ``"seconds"`` without callbacks, and ``"visited"``, the number of visited
           histories or outcomes of a normal form. Each exact utility visits all of them.
         - Of all iterations, the largest among players in units of payoff: ``"external_regret"``,
@@ -255,22 +474,23 @@ class Recorder(_Table, Stateful):
     """
 
     measures: Mapping[str, Measure] = field(
-        default=cast(Any, ("nash_conv", "seconds")), converter=as_measures
+        default=cast(Any, ("nash_conv", "seconds")), converter=_by_name
     )
     iterations: list[int] = field(factory=list, init=False)
     values: dict[str, list[object]] = field(init=False)
-    _stateful: tuple[Stateful, ...] = field(init=False, repr=False)
-    """The measures with a state."""
+    _parts: tuple[Any, ...] = field(init=False)
+    """The measures with a state, and the correlated play."""
 
     def __attrs_post_init__(self) -> None:
-        self.values = {name: [] for name in self.measures}
-        measures: Collection[object] = self.measures.values()
-        shared = {id(m.shared): m.shared for m in measures if isinstance(m, CorrelatedGap)}
-        self._stateful = (*(m for m in measures if isinstance(m, Stateful)), *shared.values())
-        # Bound methods keep measures out of the state, which has them in ``_stateful`` already.
+        given: Mapping[str, object] = self.measures
+        gaps = CorrelatedGaps([name for name in GAPS if name in given.values()])
+        measures = {name: _measure(name, each, gaps) for name, each in given.items()}
+        self.values = {name: [] for name in measures}
+        self._parts = (*(m for m in measures.values() if isinstance(m, Stateful)), gaps)
+        # Bound methods keep measures out of the state, which has them in ``_parts`` already.
         self.measures = {
             name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
-            for name, measure in self.measures.items()
+            for name, measure in measures.items()
         }
 
     def __repr__(self) -> str:
@@ -278,8 +498,7 @@ class Recorder(_Table, Stateful):
 
     def begin(self, run: "SelfPlay") -> list[Callback]:
         """Call ``begin`` of the measures; return their callbacks for every iteration."""
-        measures = self.measures.values()
-        return begin((getattr(measure, "__self__", measure) for measure in measures), run)
+        return begin([*self.measures.values(), *self._parts], run)
 
     def __call__(self, run: "SelfPlay") -> None:
         """Record one value of each measure."""

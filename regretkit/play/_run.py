@@ -2,24 +2,36 @@
 
 import abc
 import copy
+import hashlib
+import io
+import json
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any, Self, cast
 
-from attrs import define, field
+import numpy as np
+from attrs import define, field, fields
 from attrs.validators import optional
+from numpy.typing import NDArray
 
-from regretkit._state import NOT_STATE, StateDict, Stateful
-from regretkit._util._files import FilePath
-from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
+from regretkit._state import NOT_STATE, StateDict, Stateful, attributes, with_parts
+from regretkit._util._files import FilePath, read_file, replace_file
+from regretkit._util._validate import at_least_one, of_kind, quote, shorten, whole_number
+from regretkit.games import fingerprint
 from regretkit.play._averaging import Averaging, Uniform
-from regretkit.play._callbacks import as_callbacks, begin, next_call, shown_progress, stopped
-from regretkit.play._checkpoint_file import SavedRun
+from regretkit.play._callbacks import (
+    Progress,
+    StopAtTime,
+    as_callbacks,
+    begin,
+    next_call,
+    stopped,
+)
 from regretkit.play._orders import Alternating, Order
 
 _FOREVER = 2**62
@@ -130,8 +142,10 @@ class Run(Stateful, abc.ABC):
         watching = [*begin(callbacks, self), *callbacks]
         self._prepare(count)
         adaptive = type(self.averaging).look is not Averaging.look
-        with shown_progress(progress, planned, callbacks) as shown:
-            watching += shown
+        limits = [callback.limit for callback in callbacks if isinstance(callback, StopAtTime)]
+        write = progress if callable(progress) else None
+        with closing(Progress(write, planned, min(limits, default=None))) as shown:
+            watching += [shown] if progress else []
             while self.iteration < end:
                 due = next_call(self, watching, self.iteration + 1 if adaptive else end)
                 if adaptive:
@@ -168,7 +182,7 @@ class Run(Stateful, abc.ABC):
         ``resume`` reads runs of named algorithms, and ``load`` reads all runs. Both continue
         bitwise identically.
         """
-        SavedRun.of(self, path, callbacks).write()
+        write_run(self, path, callbacks)
 
     @classmethod
     def load(
@@ -186,10 +200,11 @@ class Run(Stateful, abc.ABC):
         callbacks
             The callbacks that were saved with the run. Their state is restored.
         """
-        saved = SavedRun.read(path)
-        if saved.parts[0] != cls.__qualname__:
-            raise ValueError(f"{path} has a {saved.parts[0]}, not a {cls.__qualname__}")
-        return cast("Self", saved.build(partial(cls, *parts), callbacks, **options))
+        content = read_run(path)
+        if content["parts"][0] != cls.__qualname__:
+            raise ValueError(f"{path} has a {content['parts'][0]}, not a {cls.__qualname__}")
+        run = restored_run(path, content, partial(cls, *parts), callbacks, **options)
+        return cast("Self", run)
 
     def state_dict(self) -> StateDict:
         """Return a copy of the state: a nested dict of arrays, numbers and strings.
@@ -218,7 +233,7 @@ class Run(Stateful, abc.ABC):
         name = call.get("algorithm") or self._made_of()
         sampling = f", {call['sampling']} sampling" if call.get("sampling") else ""
         return {
-            "game": title_of(cast("Any", self).game),
+            "game": name_of(cast("Any", self).game),
             "algorithm": f"{name if isinstance(name, str) else ', '.join(name)}{sampling}",
             "iterations": f"{self.iteration:,}",
             **(self._results() if self._failure is None else {"broken": self._failure}),
@@ -238,11 +253,6 @@ class Run(Stateful, abc.ABC):
     def __copy__(self) -> Self:
         game = cast("Any", self).game
         return copy.deepcopy(self, {id(game): game})
-
-
-def title_of(game: Any) -> str:
-    """Return the name of a game, or the ``repr`` of its rules."""
-    return str(getattr(game, "name", None) or repr(getattr(game, "rules", game)))
 
 
 @contextmanager
@@ -270,3 +280,138 @@ def interruptible() -> Iterator[Callable[[], bool]]:
             signal.signal(signal.SIGINT, handler)
     if pressed:
         raise KeyboardInterrupt
+
+
+# Checkpoint files
+#
+# A file is an ``.npz`` archive and its SHA-256. Its array ``head`` is JSON, in which
+# ``{"<array>": "n"}`` replaces the array named n. Reading a file runs and unpickles nothing.
+
+_VERSION = 3
+_ARRAY = "<array>"
+_DIGEST = 32
+"""Number of bytes of a SHA-256."""
+
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def write_run(run: Any, path: FilePath, callbacks: Iterable[object]) -> None:
+    """Write a run and callbacks to a file, atomically."""
+    run.check_whole()
+    saved, arrays = stateful(callbacks), Arrays()
+    content = {
+        "game": name_of(run.game),
+        "fingerprint": fingerprint(run.game),
+        "call": run.call or {},
+        "options": _options(run),
+        "parts": _parts(run),
+        "seconds": run.seconds,
+        "callbacks": _names(saved),
+        "state": run.state_dict(),
+        "callback_states": [each.state_dict() for each in saved],
+    }
+    head = json.dumps({"version": _VERSION, "content": _flat(content, arrays)})
+    file = io.BytesIO()
+    np.savez(file, head=np.frombuffer(head.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+    data = file.getbuffer()
+    replace_file(path, [data, hashlib.sha256(data).digest()])
+
+
+def read_run(path: FilePath) -> dict[str, Any]:
+    """Read and verify a file; return its content."""
+    data = memoryview(read_file(path))
+    if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise ValueError(f"{path} is not a checkpoint of regretkit, or is damaged")
+    try:
+        with np.load(io.BytesIO(data[:-_DIGEST]), allow_pickle=False) as archive:
+            arrays = dict(archive)
+        head = json.loads(arrays.pop("head").tobytes())
+        if head["version"] != _VERSION:
+            raise ValueError(f"its format has version {head['version']}, not {_VERSION}")
+        return cast("dict[str, Any]", _whole(head["content"], arrays))
+    except Exception as error:  # arbitrary bytes can raise errors of any class
+        raise ValueError(f"cannot read {path}: {shorten(str(error))}") from error
+
+
+def restored_run(
+    path: FilePath,
+    content: Mapping[str, Any],
+    make: Callable[..., Any],
+    callbacks: Iterable[object],
+    **given: Any,
+) -> Any:
+    """Return a run that ``make`` builds, with the state in the content of a file."""
+    run = make(**{**content["options"], **given})
+    if (found := fingerprint(run.game)) != content["fingerprint"]:
+        raise ValueError(
+            f"{path} has the game {quote(content['game'])} with fingerprint "
+            f"{content['fingerprint']}, got {quote(run.game)} with {found}"
+        )
+    if (parts := _parts(run)) != content["parts"]:
+        raise ValueError(f"{path} has {', '.join(content['parts'])}, not {', '.join(parts)}")
+    saved = stateful(callbacks)
+    if saved and _names(saved) != content["callbacks"]:
+        raise ValueError(f"{path} has the callbacks {content['callbacks']}, not {_names(saved)}")
+    begin(saved, run)  # creates the parts of measures, whose state is loaded next
+    try:
+        run.load_state_dict(content["state"])
+        for callback, state in zip(saved, content["callback_states"], strict=False):
+            callback.load_state_dict(state)
+        run.seconds = float(content["seconds"])
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} does not fit this run: {shorten(str(error))}") from error
+    return run
+
+
+def stateful(callbacks: Iterable[object]) -> list[Any]:
+    """Return the callbacks with a state."""
+    return [callback for callback in callbacks if isinstance(callback, Stateful)]
+
+
+def _names(things: Iterable[object]) -> list[str]:
+    return [type(thing).__qualname__ for thing in things]
+
+
+def name_of(game: Any) -> str:
+    """Return the name of a game, or the ``repr`` of its rules."""
+    return str(getattr(game, "name", None) or repr(getattr(game, "rules", game)))
+
+
+def _parts(run: Any) -> list[str]:
+    """Return the class names of a run and its parts; raise a TypeError if one cannot be saved."""
+    parts = {name: getattr(run, name) for name in ("order", "averaging", "estimator")}
+    for name, part in parts.items():
+        draws = any(isinstance(value, np.random.Generator) for _, value in attributes(part))
+        if draws and not isinstance(part, Stateful):
+            raise TypeError(f"{name} has a random generator and must be Stateful: {quote(part)}")
+    rules = [part for minimizer in getattr(run, "minimizers", ()) for part in with_parts(minimizer)]
+    classes = _names([run, *rules, *parts.values()])
+    return [*dict.fromkeys([*classes, *getattr(run, "rule_names", ())])]
+
+
+def _options(run: Any) -> dict[str, Any]:
+    """Return the constructor's arguments that are numbers, strings or None."""
+    given = {field.alias: getattr(run, field.name) for field in fields(type(run)) if field.init}
+    return {name: value for name, value in given.items() if isinstance(value, int | str | None)}
+
+
+def _flat(value: Any, arrays: Arrays) -> Any:
+    """Return a value for JSON, and move its arrays to ``arrays``."""
+    if isinstance(value, np.ndarray):
+        name = f"{len(arrays)}"
+        arrays[name] = value
+        return {_ARRAY: name}
+    if isinstance(value, dict):
+        return {key: _flat(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_flat(item, arrays) for item in value]
+    return value
+
+
+def _whole(value: Any, arrays: Arrays) -> Any:
+    """Invert ``_flat``."""
+    if isinstance(value, dict):
+        if value.keys() == {_ARRAY}:
+            return arrays[value[_ARRAY]]
+        return {key: _whole(item, arrays) for key, item in value.items()}
+    return [_whole(item, arrays) for item in value] if isinstance(value, list) else value

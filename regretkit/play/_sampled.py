@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 from attrs import define, field
-from attrs.validators import in_
 
 from regretkit._state import NOT_STATE, StateDict, Stateful
 from regretkit._util._typing import Indices
@@ -28,7 +27,7 @@ from regretkit.games.tree._history import (
     outcomes_of,
     payoffs_of,
 )
-from regretkit.play._engines import Executor, executor_without_tree
+from regretkit.play._engines import COMPILED, NUMPY, Executor, compiled_engine, valid_engine
 from regretkit.play._infosets import (
     HEAD,
     PLAYER_MASK,
@@ -105,7 +104,7 @@ class Sampled(Run):
     game: History = field(converter=as_history)
     rule: LocalRule | tuple[LocalRule, ...]
     estimator: ExternalSampling | OutcomeSampling
-    engine: str = field(default="auto", kw_only=True, validator=in_(("auto", "numpy", "compiled")))
+    engine: str = field(default="auto", kw_only=True, validator=valid_engine)
     weight: float = field(default=0.0, init=False)
     """The sum of the weights of all iterations."""
     updates: list[int] = field(init=False)
@@ -143,12 +142,12 @@ class Sampled(Run):
     def _executor_for(self) -> Executor:
         """Return the executor of the next iterations: Python first, later compiled."""
         executor = self._executor
-        compiled = self.engine == "compiled"
+        compiled = self.engine == COMPILED
         waits = isinstance(executor, PythonExecutor) and executor.waits
         if executor is None or (waits and self.estimator.visited >= _FEW):
-            numbered = self.infosets.numbered and self.engine != "numpy"
+            numbered = self.infosets.numbered and self.engine != NUMPY
             if compiled or (numbered and self.estimator.visited >= _FEW):
-                executor = executor_without_tree(self, required=compiled)
+                executor = compiled_engine().start_without_tree(self, required=compiled)
                 return executor or PythonExecutor(self, waits=False)
             return PythonExecutor(self, waits=numbered)
         return executor
@@ -238,7 +237,7 @@ class Sampled(Run):
 
     def _results(self) -> dict[str, str]:
         sizes = " + ".join(f"{size:,}" for size in self.information_sets)
-        engine = "numpy" if isinstance(self._executor, PythonExecutor | None) else "compiled"
+        engine = NUMPY if self._executor is None else self._executor.name
         visited = f"{self.estimator.visited:,} histories, {sizes} information sets"
         return {"visited": visited, "engine": engine}
 
@@ -292,6 +291,8 @@ class PythonExecutor(Executor):
     It draws the same random numbers as the traversal of a tree: depth first, one number for each
     choice among several actions, and a single one for all initial chance moves.
     """
+
+    name = NUMPY
 
     def __init__(self, run: Sampled, *, waits: bool) -> None:
         self.waits = waits
@@ -355,7 +356,7 @@ class PythonExecutor(Executor):
             if acting == TERMINAL:
                 return scale * cast("float", node.values[self._player])
             if acting != CHANCE:
-                point = node.point or self._seen(node)
+                point = node.point or self._point(node)
                 probabilities, sums = point.strategy, point.sums
             else:
                 probabilities, sums = node.values, node.sums
@@ -368,7 +369,8 @@ class PythonExecutor(Executor):
 
     def _decide(self, node: Node, parent: int, scale: float, reach: float) -> float:
         """Return the value of a history of the player, and append its update to ``_pending``."""
-        point, children = node.point or self._found(node, parent), node.children
+        children = node.children
+        point: Any = node.point or self._point(node, parent)
         strategy, size = point.strategy, len(children)
         place, cells = point.place, self._infosets.fast_cells
         first = place + HEAD + size
@@ -425,39 +427,29 @@ class PythonExecutor(Executor):
             node.children[action] = child
         return child
 
-    def _found(self, node: Node, parent: int) -> Point:
-        """Return the information set of a history of the updated player; add it if it is new."""
+    def _point(self, node: Node, parent: int | None = None) -> Point | PointRule:
+        """Return the information set of a history, cached in the node.
+
+        For the updated player, ``parent`` is the cell of the sequence before, and a new information
+        set is added. For opponents it is None, and a rule replaces an absent information set.
+        """
         player, key, infosets = node.player, node.key, self._infosets
         if not node.actions:
-            raise self._no_actions(node)
+            raise no_actions(player, self._run.label(player, key))
         place = infosets.find(player, key)
+        if place < 0 and parent is None:
+            return infosets.point(player, len(node.actions))
         if place < 0:
-            place = infosets.add(player, key, node.actions, parent)
-        found = self._point(node, place)
-        if infosets.fast_heads[place] != kind_of(player, len(node.actions), parent):
-            raise imperfect_recall(player, self._run.label(player, key))
-        return found
-
-    def _seen(self, node: Node) -> Point | PointRule:
-        """Return an opponent's information set, or its rule if there was no update yet."""
-        if not node.actions:
-            raise self._no_actions(node)
-        place = self._infosets.find(node.player, node.key)
-        if place < 0:
-            return self._infosets.point(node.player, len(node.actions))
-        return self._point(node, place)
-
-    def _point(self, node: Node, place: int) -> Point:
-        """Return the information set with a record at ``place``, and cache it in the node."""
+            place = infosets.add(player, key, node.actions, cast("int", parent))
         if place not in self._points:
-            self._points[place] = Point(self._infosets, place)
+            self._points[place] = Point(infosets, place)
         found = node.point = self._points[place]
         if len(found.strategy) != len(node.actions):
-            raise other_actions(node.player, self._run.label(node.player, node.key))
+            raise other_actions(player, self._run.label(player, key))
+        kind = infosets.fast_heads[place]
+        if parent is not None and kind != kind_of(player, len(node.actions), parent):
+            raise imperfect_recall(player, self._run.label(player, key))
         return found
-
-    def _no_actions(self, node: Node) -> ValueError:
-        return no_actions(node.player, self._run.label(node.player, node.key))
 
 
 def expected(utility: list[float], strategy: list[float]) -> float:

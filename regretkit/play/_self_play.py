@@ -18,14 +18,15 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.play._averaging import Average, average_profile
 from regretkit.play._engines import (
     AUTO,
+    COMPILED,
     EngineReport,
     Executor,
-    check_engine,
+    check_supported,
     executor_for,
     report_engine,
-    select_engine,
+    valid_engine,
 )
-from regretkit.play._run import Run, title_of
+from regretkit.play._run import Run, name_of
 from regretkit.sets import StrategySet
 
 
@@ -83,12 +84,10 @@ class SelfPlay(Run):
         factory=ExactUtility, kw_only=True, validator=of_kind(Estimator, "ExactUtility()")
     )
     _requested_engine: str = field(
-        default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE
+        default=AUTO, kw_only=True, alias="engine", validator=valid_engine, metadata=NOT_STATE
     )
     last_profile: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
-    _last_engine: str | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
-    """Name of the engine that ran the last iterations."""
     _executor: Executor | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _learned_from: dict[int, Vector] = field(
         factory=dict, init=False, repr=False, metadata=NOT_STATE
@@ -97,16 +96,14 @@ class SelfPlay(Run):
     def __attrs_post_init__(self) -> None:
         self.minimizers = _as_players(self.game, self.minimizers)
         self.order.check_players(self.players)
-        check_engine(self._requested_engine)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
-        if self._requested_engine != AUTO:
-            select_engine(self, self._requested_engine)
+        if self._requested_engine == COMPILED:
+            check_supported(self)
 
     def _prepare(self, iterations: int) -> None:
         if self.iteration == 0 and iterations:
             as_strategies(self.game, self.current)
-        found = executor_for(self, self._requested_engine, self._executor)
-        self._executor, self._last_engine = found
+        self._executor = executor_for(self, self._requested_engine, self._executor)
 
     def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         executor = cast("Executor", self._executor)
@@ -122,7 +119,7 @@ class SelfPlay(Run):
     @property
     def engine(self) -> str:
         """Name of the engine of the last iterations. Before the first, the requested name."""
-        return self._last_engine or self._requested_engine
+        return self._requested_engine if self._executor is None else self._executor.name
 
     def engine_report(self) -> EngineReport:
         """Return the engine, and for each player whether its minimizer is compiled, or why not.
@@ -136,7 +133,7 @@ class SelfPlay(Run):
         player 0: machine code
         player 1: machine code
         """
-        return report_engine(self, self._requested_engine)
+        return report_engine(self, self._requested_engine, self._executor)
 
     def _iterate(self) -> None:
         """Play one iteration with NumPy."""
@@ -207,7 +204,7 @@ class SelfPlay(Run):
         return exploitability(self.game, self.average)
 
     def __repr__(self) -> str:
-        return f"<SelfPlay of {title_of(self.game)}: {self.iteration} iterations>"
+        return f"<SelfPlay of {name_of(self.game)}: {self.iteration} iterations>"
 
     def _made_of(self) -> str:
         rules = [getattr(minimizer, "rule", minimizer) for minimizer in self.minimizers]

@@ -80,6 +80,7 @@ def solve(
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | Callable[[str], object] = False,
+    engine: str = "auto",
 ) -> "Sampled": ...
 @overload
 def solve(
@@ -200,17 +201,17 @@ def solve(
     watching += [] if time_limit is None else [StopAtTime(time_limit)]
     horizon = None if iterations is None else max(iterations, 1)
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
+    options["engine"] = engine
     if by_rules:
-        game, engine = cast("RulesLike", game), "" if engine == "auto" else engine
-        refuse_tree(target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
-        by_samples = start_by_rules(game, chosen, **options)
+        refuse_tree(target_gap=target_gap, imperfect_recall=imperfect_recall)
+        by_samples = start_by_rules(cast("RulesLike", game), chosen, **options)
         return by_samples.run(iterations, callbacks=watching, progress=progress)
     if imperfect is not None and target_gap is not None:
         raise ValueError("target_gap does not support games of imperfect recall; pass iterations")
     watching += [] if target_gap is None else [At(geometric(1.05), StopAtGap(target_gap))]
     game = cast("Game", game if imperfect is None else imperfect.refinement)
     groups = None if imperfect is None else imperfect.coarse_information_set
-    run = chosen.start(game, engine=engine, groups=groups, **options)
+    run = chosen.start(game, groups=groups, **options)
     return run.run(iterations, callbacks=watching, progress=progress)
 
 

@@ -85,7 +85,7 @@ def test_zero_has_a_triangle_at_the_edge_and_missing_values_are_left_out():
 
 @pytest.mark.parametrize(
     ("column", "told"),
-    [("gap", "starts at equilibrium"), ("strategy_change", "zero or less throughout")],
+    [("gap", "starts at equilibrium"), ("change", "zero or less throughout")],
 )
 def test_a_figure_says_where_there_is_no_gap_to_draw(column, told):
     axes = display.convergence({"run": {"iteration": [1, 9], column: [0.0, 0.0]}})

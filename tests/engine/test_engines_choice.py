@@ -24,7 +24,6 @@ from regretkit.play import (
     Simultaneous,
     UpdateSchedule,
 )
-from regretkit.play._engines import select_engine
 
 KUHN, RPS = games.kuhn_poker(), games.rock_paper_scissors()
 
@@ -180,17 +179,15 @@ def test_a_report_says_for_each_player_why_it_is_not_compiled():
 
 @pytest.mark.parametrize("name", [n for n, a in ALGORITHMS.items() if a.circuit is rk.CFR])
 def test_for_a_long_run_of_every_algorithm_of_cfr_the_compiled_engine_is_chosen(name):
-    assert select_engine(ALGORITHMS[name].start(KUHN), "auto").name == "compiled"
+    assert ALGORITHMS[name].start(KUHN).engine_report().engine == "compiled"
 
 
 # Names
 
 
 def test_an_engine_that_there_is_not_is_refused():
-    with pytest.raises(ValueError, match="no engine 'fast', only 'auto', 'compiled', 'numpy'"):
+    with pytest.raises(ValueError, match=r"one of .*'auto', 'compiled', 'numpy'.*, got 'fast'"):
         started(KUHN, RULES["rm+"], engine="fast")
-    with pytest.raises(TypeError, match="engine must be a string, such as 'auto', got"):
-        started(KUHN, RULES["rm+"], engine=True)
 
 
 # User-defined orders that declare their turns

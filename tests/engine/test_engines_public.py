@@ -128,7 +128,7 @@ def test_what_is_recorded_of_a_public_game_is_that_of_its_tree():
     game = river(6, 39)
 
     def recorded(played):
-        record = Recorder(("nash_conv", "exploitability", "strategy_change", "external_regret"))
+        record = Recorder(("nash_conv", "exploitability", "last_nash_conv", "external_regret"))
         solve(played, "dcfr", iterations=30, callbacks=[At(every(10), record)])
         return record.values
 

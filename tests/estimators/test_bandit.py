@@ -44,19 +44,6 @@ def test_implicit_exploration_moves_the_mean_towards_the_baseline_by_x_over_x_pl
             assert mean == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-def test_actions_are_drawn_as_often_as_they_are_played():
-    game = NormalFormGame(np.ones((1, 4)))
-    strategy = np.array([0.0, 0.5, 0.3, 0.2])
-    feedback = BanditFeedback(np.random.default_rng(3))
-    seen = np.zeros(4)
-    for _ in range(5_000):
-        seen += feedback.utility(game, 0, [strategy]) > 0.0
-
-    assert seen[0] == 0
-    spread = np.sqrt(5_000 * strategy * (1 - strategy))
-    assert (np.abs(seen - 5_000 * strategy) <= 5 * spread).all()
-
-
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("implicit", [False, True])
 def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):

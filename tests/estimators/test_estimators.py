@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from naive_games import chance, decision, end, kuhn_bets, random_game, random_profile
+from naive_games import chance, end, random_game, random_profile
 from refusals import refusals
 
 import regretkit as rk
@@ -12,11 +12,9 @@ from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games
 from regretkit.estimators._estimator import every_estimate
 from regretkit.play import (
     Algorithm,
-    Alternating,
     AverageStrategySampling,
     BanditFeedback,
     ChanceSampling,
-    Estimator,
     ExactUtility,
     ExternalSampling,
     LearnedBaseline,
@@ -80,33 +78,13 @@ def used(estimator, game):
     return estimator
 
 
-class Watched(Estimator):
-    """Note what player 0's strategy earns according to the estimates."""
-
-    def __init__(self, estimator):
-        self.estimator, self.earned = estimator, []
-
-    def utility(self, game, player, profile):
-        utility = self.estimator.utility(game, player, profile)
-        if player == 0:
-            self.earned.append(utility @ profile[0])
-        return utility
-
-
 # The mean is exact
 
 
 @pytest.mark.deep_beyond(6)
 @pytest.mark.parametrize("make", IN_TREES.values(), ids=IN_TREES)
 def test_over_all_samples_the_mean_estimate_is_the_utility(make):
-    for game in (KUHN, small_game(1)):
-        assert_unbiased(game, used(make(), game), profiles=[interior(game)])
-
-
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize("make", IN_TREES.values(), ids=IN_TREES)
-def test_over_all_samples_among_three_the_mean_estimate_is_the_utility(make):
-    for game in (KUHN_3, small_game(3, players=3)):
+    for game in (KUHN, small_game(1), KUHN_3, small_game(3, players=3)):
         assert_unbiased(game, used(make(), game), profiles=[interior(game)])
 
 
@@ -130,18 +108,6 @@ def test_the_mean_is_exact_in_normal_form(make):
         assert_unbiased(game, estimator, profiles=[profile])
         estimator.utility(game, 0, profile)
         assert_unbiased(game, estimator, profiles=[profile])
-
-
-@pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
-def test_the_mean_of_many_random_estimates_tends_to_the_utility(make):
-    # Five standard errors, coordinate by coordinate; the draws are numpy's own.
-    estimator, profile = make(), interior(KUHN)
-
-    drawn = np.array([estimator.utility(KUHN, 1, profile) for _ in range(1_000)])
-
-    error = drawn.std(axis=0) / np.sqrt(1_000)
-    assert (np.abs(drawn.mean(axis=0) - KUHN.utility(1, profile)) <= 5 * error + 1e-12).all()
-    assert error.max() > 0.0
 
 
 def test_each_outcome_is_drawn_by_a_stretch_of_numbers_as_long_as_its_probability():
@@ -207,16 +173,6 @@ def test_a_learned_baseline_takes_away_most_of_the_variance_of_a_values_estimate
     assert spread(estimator) < 0.1 * previous
 
 
-def test_variances_order_estimators_as_they_draw_more():
-    profile = interior(KUHN)
-
-    def total(make):
-        return make().variance(KUHN, 0, profile).sum()
-
-    assert 0.0 < total(IN_TREES["chance"]) < total(IN_TREES["external"])
-    assert total(IN_TREES["external"]) < total(IN_TREES["outcome"])
-
-
 def test_average_strategy_sampling_follows_what_was_played_on_average():
     # One decision: q = max(epsilon, (beta + tau s) / (beta + sum of s)), after four strategies.
     game = rk.matrix_game(np.ones((3, 1)))
@@ -248,16 +204,6 @@ def test_visits_are_counted():
     assert chance_only.visited == 2 + 9
 
 
-def test_without_chance_an_estimate_is_the_utility_itself():
-    root = decision(0, "a", l=end(1, 0), r=decision(1, "b", l=end(2, 5), r=end(0, 7)))
-    game = ExtensiveFormGame.from_history(root)
-    profile, _ = random_profile(np.random.default_rng(3), game)
-
-    for player in (0, 1):
-        found = ChanceSampling(np.random.default_rng(4)).utility(game, player, profile)
-        np.testing.assert_array_equal(found, game.utility(player, profile))
-
-
 @pytest.mark.parametrize("kind", [ChanceSampling, ExternalSampling, OutcomeSampling])
 def test_one_estimator_may_go_from_game_to_game(kind):
     old = kind(np.random.default_rng(5))
@@ -281,18 +227,6 @@ def test_a_circuit_of_single_minimizers_learns_from_samples_what_cfr_learns(name
     for found, expected in zip(runs[0].average, runs[1].average, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
     assert runs[0].estimator.visited == runs[1].estimator.visited
-
-
-def test_a_minimizer_on_the_whole_tree_learns_from_samples():
-    players = [
-        rk.minimizers.DilatedMirrorDescent(tree, regularizer=rk.minimizers.Entropy(), rate=0.2)
-        for tree in KUHN.domains
-    ]
-    run = SelfPlay(KUHN, players, estimator=IN_TREES["external"]()).run(1_000)
-
-    assert rk.exploitability(KUHN, run.average) < 0.15 * rk.exploitability(
-        KUHN, [domain.relative_interior_point() for domain in KUHN.domains]
-    )
 
 
 # What is refused
@@ -323,44 +257,6 @@ test_what_cannot_be_sampled_is_refused = refusals(
     (lambda: sampled(ExternalSampling(rng()), SquareGame()), TypeError, "extensive or normal form"),
     (lambda: sampled(LEARNING["outcome, learned"](), PENNIES), TypeError, "needs a tree"),
 )
-
-
-# Chance-sampled CFR
-
-
-def distance_to_equilibrium(profile):
-    """Return how far play is from the nearest equilibrium of Kuhn poker, in one probability.
-
-    What a player does where its own play hardly brings it is no part of the distance.
-    """
-    bets = {}
-    for player, tree in enumerate(profile.domains):
-        reach = tree.reach(profile[player])
-        for number in np.flatnonzero(reach > 0.02):
-            bets[tree.simplices.labels.block(number)] = profile[player, int(number)][1]
-    return min(
-        max(abs(bets[label] - bet) for label, bet in kuhn_bets(alpha).items() if label in bets)
-        for alpha in np.linspace(0.0, 1 / 3, 1_001)
-    )
-
-
-def chance_sampled(seed, order):
-    game = games.kuhn_poker()
-    estimator = Watched(ChanceSampling(np.random.default_rng(seed)))
-    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-    run = SelfPlay(game, players, order=order, estimator=estimator).run(100_000)
-    return run.average, np.array(estimator.earned)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_chance_sampled_cfr_finds_the_value_and_an_equilibrium_of_kuhn_poker(seed):
-    average, earned = chance_sampled(seed, Alternating())
-
-    error = earned.std(ddof=1) / np.sqrt(earned.size)
-    assert earned.size == 100_000
-    assert abs(earned.mean() + 1 / 18) <= 4 * error
-    assert distance_to_equilibrium(average) <= 0.02
 
 
 def test_outcome_sampling_with_a_baseline_has_a_name():

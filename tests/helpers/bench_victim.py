@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regretkit.workbench import Experiment
 
-MEASURES = ("nash_conv", "best_nash_conv", "external_regret")
+MEASURES = ("nash_conv", "last_nash_conv", "external_regret")
 
 
 RULE = """

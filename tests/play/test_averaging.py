@@ -41,20 +41,6 @@ def test_iteration_t_weighs_t_to_the_power(averaging, power):
     ]
 
 
-def test_the_last_iteration_is_all_that_counts_for_last():
-    average = Average(Last())
-    for strategy in np.random.default_rng(2).dirichlet(np.ones(4), size=10):
-        average.add(strategy)
-
-        np.testing.assert_array_equal(average.strategy, strategy)
-
-
-def test_a_scheme_may_look_at_the_horizon():
-    found = averaged(np.eye(6), LateHalf(), horizon=6).strategy
-
-    np.testing.assert_allclose(found, [0, 0, 0, 1 / 3, 1 / 3, 1 / 3])
-
-
 def test_an_average_of_nothing_or_of_what_does_not_count_is_refused():
     with pytest.raises(ValueError, match="at least one iteration of positive weight"):
         _ = Average().strategy

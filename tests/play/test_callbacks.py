@@ -146,17 +146,27 @@ def test_an_averaging_may_look_at_the_run(engine):
 # Progress
 
 
-def test_progress_is_written_as_lines_or_passed_to_a_function(monkeypatch):
-    for options in ({"iterations": 20}, {"time_limit": 0.01}):
-        lines, file = [], io.StringIO()
-        rk.solve(KUHN, "cfr", progress=lines.append, engine="numpy", **options)
-        assert lines[0].startswith("iteration 1" if "iterations" in options else "iteration ")
-        assert ("of 20" in lines[0]) == ("iterations" in options)
-        assert "left" in lines[0]
-        monkeypatch.setattr(sys, "stderr", file)
-        start().run(3, progress=True)
-        assert file.getvalue() == "" or file.getvalue().startswith("iteration")
-    start().run(3, callbacks=[StopAtGap(1.0)], progress=lines.append)
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_written_as_lines_or_on_one_line_of_a_terminal_or_passed_on(monkeypatch):
+    ticks = itertools.count(step=100)  # so that another line is due at every call
+    monkeypatch.setattr("regretkit.play._callbacks.time.monotonic", lambda: float(next(ticks)))
+    lines, file, terminal = [], io.StringIO(), Terminal()
+    for stream, progress in ((None, lines.append), (file, True), (terminal, True)):
+        monkeypatch.setattr(sys, "stderr", stream or sys.stderr)
+        rk.solve(KUHN, "cfr", 20, progress=progress, engine="numpy")
+    one_line, end = terminal.getvalue().split("\n")
+    assert end == ""
+    for shown in (lines, file.getvalue().splitlines(), one_line.split("\r")[1:]):
+        assert shown[0].startswith("iteration 1 of 20  ")
+        assert shown[0].endswith(" left")
+        assert shown[-1].startswith("iteration 20 of 20  ")
+        assert shown[-1].rstrip().endswith("0:00:00 left")
+    rk.solve(KUHN, "cfr", progress=lines.append, time_limit=0.01)
+    assert "of" not in lines[-1]
 
 
 # What is refused

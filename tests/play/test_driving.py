@@ -2,12 +2,8 @@
 
 import copy
 import signal
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 
-import interrupted
 import numpy as np
 import pytest
 from attrs import define, field
@@ -58,17 +54,6 @@ def press(*_):
 
 
 # Ctrl-C
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("kind", interrupted.KINDS)
-@pytest.mark.parametrize("times", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_run_interrupted_at_random_moments_goes_on_bitwise_identically(kind, times, tmp_path):
-    words = [sys.executable, str(Path(interrupted.__file__)), kind, str(times), "7", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"interrupted {times} times")
 
 
 def once(times):

@@ -42,12 +42,6 @@ def test_swap_regret_finds_a_correlated_equilibrium_of_shapleys_game():
     assert gaps[-1] < 0.02 < gaps[0]
 
 
-def test_plain_regret_matching_never_comes_near_one():
-    gaps = shapley(lambda: rk.RegretMatching(3))
-
-    assert min(gaps) > 0.05
-
-
 # Coarse and full correlated equilibrium among three
 
 
@@ -67,27 +61,6 @@ def test_swap_regret_among_three_comes_as_close_to_equilibrium_as_is_proven(seed
 
 
 # The last iterate
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize(
-    "engine",
-    ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("numpy"))],
-)
-@pytest.mark.parametrize(
-    ("local", "order", "gap"),
-    [
-        (rk.RegretMatchingPlus, SIMULTANEOUS, 0.308),
-        (rk.RegretMatchingPlus, ALTERNATING, 0.317),
-        (rk.PredictiveRegretMatchingPlus, SIMULTANEOUS, 0.622),
-    ],
-)
-def test_after_a_hundred_thousand_iterations_the_last_gap_is_the_known_one(
-    local, order, gap, engine
-):
-    run = SelfPlay(UNSTABLE, [local(3), local(3)], order=order, engine=engine).run(100_000)
-
-    assert nash_conv(UNSTABLE, run.current) == pytest.approx(gap, abs=5e-4)
 
 
 @each_engine

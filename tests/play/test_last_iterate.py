@@ -96,27 +96,6 @@ def test_the_last_iterate_converges(make, order):
         np.testing.assert_allclose(strategy, equilibrium, atol=1e-10)
 
 
-def test_the_norms_saturate():
-    # They never fall, and what they still grow by vanishes: the step size comes to rest.
-    run, lengths = rk.SelfPlay(CIRCLING, [NORM(3), NORM(3)], order=Simultaneous()), []
-
-    for _ in range(30):
-        run.run(50)
-        lengths.append([np.linalg.norm(player.regrets) for player in run.minimizers])
-
-    growth = np.diff(lengths, axis=0)
-    assert (growth >= -1e-12 * np.array(lengths[1:])).all()
-    assert growth[0].max() > 1e-3
-    assert growth[-10:].max() < 1e-12 * np.max(lengths)
-
-
-# No theorem is known on the last iterate of predictive regret matching+ with restarts. Near the
-# equilibrium no player restarts, and an iteration is differentiable: regrets of both players that
-# are multiples of the equilibrium are fixed points, stable or unstable as the eigenvalues of the
-# derivative are all inside of the unit circle or not. Longer regrets make for smaller steps, and a
-# floor keeps them long.
-
-
 # The order of play
 
 
@@ -163,16 +142,6 @@ def test_predictors_of_their_own_are_silenced_before_the_unaided_strategies_are_
     for player, twin in enumerate(twins):
         twin.expect_utility(CIRCLING.utility(player, [np.array(x) for x in unaided]))
         np.testing.assert_allclose(run.last_profile[player], twin.next_strategy(), atol=1e-12)
-
-
-def test_extragradients_run_through_a_tree():
-    game = kuhn_poker()
-    local = partial(m.contrib.ExtragradientRegretMatchingPlus, rate=3.0)
-    players = [rk.CFR(tree, local) for tree in game.domains]
-    run = rk.SelfPlay(game, players, order=Extragradient(), averaging=Power(2.0)).run(500)
-
-    assert nash_conv(game, run.average) < 1e-6
-    assert nash_conv(game, run.current) < 1e-12
 
 
 # Named algorithms, and an average that knows its horizon

@@ -1,7 +1,6 @@
 """A Recorder measures by name what could be measured by hand, and hands it on as a table."""
 
 import csv
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ from regretkit.evaluation import CorrelatedPlay, RegretLedger, exploitability, n
 from regretkit.play import (
     Algorithm,
     At,
-    ExternalSampling,
     Recorder,
-    Sampled,
     SelfPlay,
     Simultaneous,
     every,
@@ -40,30 +37,6 @@ def test_gaps_by_name_are_those_of_the_average():
         assert record.values["exploitability"][place] == pytest.approx(
             exploitability(KUHN, average), abs=1e-12
         )
-
-
-def test_seconds_are_those_of_the_run():
-    record = Recorder()
-    run = recorded(record)
-    seconds = record.values["seconds"]
-    assert list(record.values) == ["nash_conv", "seconds"]
-    assert seconds == sorted(seconds)
-    assert 0.0 < seconds[-1] <= run.seconds
-
-
-def test_the_change_of_strategies_is_the_largest_since_the_last_call():
-    record, averages = Recorder("strategy_change"), []
-    solve(KUHN, "cfr", iterations=30, callbacks=[record, lambda run: averages.append(run.average)])
-    first, *changes = record.values["strategy_change"]
-    assert first is None
-    expected = [
-        max(np.abs(x - y).max() for x, y in zip(now, before, strict=True))
-        for before, now in pairwise(averages)
-    ]
-    np.testing.assert_allclose(changes, expected)
-    assert changes[-1] < changes[0]
-    solve(KUHN, "cfr+", iterations=1, callbacks=[record])
-    assert record.values["strategy_change"][-1] is None
 
 
 # Regret
@@ -108,14 +81,6 @@ def test_regrets_continue_in_a_resumed_run(game, tmp_path):
         other.run(5, callbacks=[first])
 
 
-def test_regrets_are_read_from_a_ledger_that_watches_already():
-    players = [rk.RegretMatching(3) for _ in range(2)]
-    run = SelfPlay(SHAPLEY, players)
-    ledger, record = RegretLedger(run), Recorder("swap_regret")
-    run.run(20, callbacks=[At(every(20), record)])
-    assert record.values["swap_regret"] == [max(map(ledger.swap, players))]
-
-
 @pytest.mark.parametrize(
     ("game", "sampling"),
     [(KUHN, None), (KUHN, "external"), (SHAPLEY, None), (games.kuhn_poker(players=3), None)],
@@ -151,6 +116,11 @@ def test_regrets_that_are_summed_up_are_refused_with_what_would_do():
     recorder = Recorder("external_regret")
     with pytest.raises(ValueError, match="leave out engine, or measure cce_gap"):
         solve(KUHN, "cfr+", iterations=3, engine="compiled", callbacks=[recorder])
+    begun = solve(SHAPLEY, "cfr+", iterations=5)
+    with pytest.raises(ValueError, match="external_regret needs all iterations"):
+        begun.run(5, callbacks=[Recorder("external_regret")])
+    with pytest.raises(TypeError, match="measure 'external_regret' or 'efce_gap'"):
+        recorded(Recorder("swap_regret"))
     learned = [rk.RegretMatching(3) for _ in range(2)]
     learned[0].observe_utility(np.ones(3))  # before the run, which its regrets are not of
     run = SelfPlay(SHAPLEY, learned)
@@ -158,19 +128,6 @@ def test_regrets_that_are_summed_up_are_refused_with_what_would_do():
     run.run(5, callbacks=[record])
     assert learned[0]._tracker is not None
     assert learned[1]._tracker is None
-
-
-def test_regrets_of_a_run_that_had_begun_are_refused():
-    run = solve(SHAPLEY, "cfr+", iterations=5)
-    with pytest.raises(ValueError, match="external_regret needs all iterations"):
-        run.run(5, callbacks=[Recorder("external_regret")])
-    assert run.iteration == 6
-    run.run(1)
-
-
-def test_swap_regret_is_that_of_normal_forms():
-    with pytest.raises(TypeError, match="measure 'external_regret' or 'efce_gap'"):
-        recorded(Recorder("swap_regret"))
 
 
 # Names
@@ -218,10 +175,3 @@ def test_a_record_is_a_table(tmp_path):
         read = list(csv.DictReader(file))
     assert [{name: float(cell) for name, cell in row.items()} for row in read] == rows
     assert list(Recorder().to_dataframe().columns) == ["iteration", "nash_conv", "seconds"]
-
-
-def test_a_run_without_a_tree_records_its_seconds():
-    sampling = ExternalSampling(np.random.default_rng(1))
-    record = Recorder("seconds")
-    Sampled(KUHN, rk.RegretMatching, sampling).run(10, callbacks=[record])
-    assert len(record.values["seconds"]) == 10

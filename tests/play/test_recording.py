@@ -54,19 +54,6 @@ def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
             np.testing.assert_allclose(seen[2], held, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "numpy"])
-def test_regret_matching_plays_in_proportion_to_the_regrets_beside_it(engine):
-    record = TrajectoryRecorder()
-    watched(record, engine=engine)
-
-    assert len(record.seen) == 12
-    for place in record.seen:
-        positive = np.maximum(record.path(place, "regret"), 0.0)
-        total = positive.sum(axis=1, keepdims=True)
-        expected = np.where(total > 0.0, positive / np.where(total > 0.0, total, 1.0), 0.5)
-        np.testing.assert_allclose(record.path(place, "strategy"), expected, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     "rule",
     [
@@ -106,12 +93,6 @@ def test_the_table_has_a_row_for_each_action_at_each_look(record, tmp_path):
     assert read == [{key: str(value) for key, value in row.items()} for row in rows]
 
 
-def test_an_information_set_is_called_by_its_label_and_its_player(record):
-    assert record.title("K") == "K (player 0)"
-    assert record.title((1, "Qb")) == record.title("Qb") == "Qb (player 1)"
-    assert record.actions("K") == ("p", "b")
-
-
 # In checkpoints
 
 
@@ -144,13 +125,6 @@ def test_what_is_no_information_set_or_one_twice_is_refused(place):
 def test_another_game_in_the_same_record_is_refused(record):
     with pytest.raises(ValueError, match="use a new TrajectoryRecorder"):
         solve(games.kuhn_poker(deck=4), "cfr", iterations=1, callbacks=[record])
-
-
-def test_asking_for_what_was_not_looked_at_is_refused(record):
-    with pytest.raises(ValueError, match=r"'J' was not recorded, only"):
-        record.path("J")
-    with pytest.raises(ValueError, match="kind must be one of"):
-        record.path("K", "speed")
 
 
 def test_a_label_of_two_players_needs_the_player():

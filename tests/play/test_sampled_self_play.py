@@ -25,6 +25,7 @@ from regretkit.play import (
     ChanceSampling,
     Checkpoint,
     ExternalSampling,
+    Extragradient,
     Last,
     LearnedBaseline,
     Linear,
@@ -109,12 +110,9 @@ ORDERS = {
 }
 
 
-LINEAR = rk.LinearRegretMatching
-
-
 @pytest.mark.parametrize("order", ORDERS)
 def test_rules_that_rest_play_as_on_the_tree_in_every_order(order):
-    free, bound = pair(GAMES["kuhn"], LINEAR, order=ORDERS[order])
+    free, bound = pair(GAMES["kuhn"], rk.LinearRegretMatching, order=ORDERS[order])
     assert_alike(free.run(50), bound.run(50))
 
 
@@ -179,29 +177,6 @@ KINDS = {
     "predicting": rk.PredictiveRegretMatchingPlus,
     "of a circuit": RULES["discount[rm]"],
 }
-
-
-def test_rules_may_differ_by_the_number_of_actions():
-    def by_size(size):
-        return rk.RegretMatching(size) if size < 3 else rk.RegretMatchingPlus(size)
-
-    free = Sampled(GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng()))
-    players = [rk.CFR(tree, rk.PerDecisionPoint(by_size)) for tree in GAMES["leduc"].domains]
-    bound = SelfPlay(GAMES["leduc"], players, estimator=OutcomeSampling(rng()), engine="numpy")
-    for _ in range(2):
-        assert_alike(free.run(12), bound.run(12))
-
-
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize("rule", [rk.RegretMatching, *KINDS.values()], ids=["plain", *KINDS])
-def test_a_run_of_any_kind_goes_on_from_a_file_to_the_same_bits(rule, tmp_path):
-    game = of_openspiel("leduc_poker")
-    whole = run_of(game, rule, OutcomeSampling, averaging=Linear()).run(60)
-    whole.save(tmp_path / "half")
-    half = loaded(tmp_path / "half", game, rule, OutcomeSampling, averaging=Linear())
-    assert half.run(20).iteration == 80
-    assert_same_bits(half, whole.run(20))
-    assert half.estimator.visited == whole.estimator.visited
 
 
 def test_a_rule_that_draws_is_refused():
@@ -327,31 +302,13 @@ test_estimators_that_need_a_tree_are_refused = refusals(
 )
 
 
-def test_weights_must_be_finite():
-    run = run_of(GAMES["kuhn"], rk.RegretMatching, averaging=Last())
-    with pytest.raises(ValueError, match="weights must be finite and at least 0 without a tree"):
-        run.run(1)
-    assert run.iteration == 0
-
-
-@pytest.mark.deep
-def test_callbacks_and_pauses_change_no_sample():
-    game = games.leduc_poker()
-    straight, watched, paused = (run_of(game, rk.RegretMatching, OutcomeSampling) for _ in range(3))
-    straight.run(700)
-    watched.run(700, callbacks=[lambda run: None])
-    for count in (1, 0, 299, 400):
-        paused.run(count)
-
-    for second in (watched, paused):
-        state = second.estimator.generator.bit_generator.state
-        assert state == straight.estimator.generator.bit_generator.state
-        assert_same_bits(second, straight)
-
-
-def test_with_equal_payoffs_the_regret_is_exactly_zero():
-    game = decision(0, "now", **{str(action): end(0.1) for action in range(6)})
-    run = Sampled(game, rk.RegretMatching, ExternalSampling(rng())).run(5)
-
-    assert run.infosets.cells[-6 + run.infosets.used :][:6].tolist() == [0.0] * 6
-    assert run.average[0, "now"].tolist() == pytest.approx([1 / 6] * 6)
+def test_weights_must_be_finite_and_orders_must_update_in_turn():
+    for options, message in (
+        ({"averaging": Last()}, "weights must be finite and at least 0"),
+        (
+            {"order": Extragradient()},
+            "does more than update the players in turn",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run_of(GAMES["kuhn"], rk.RegretMatching, **options).run(1)

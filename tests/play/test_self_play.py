@@ -1,12 +1,9 @@
 """Self-play: gaps are regrets, and a run that was cut, copied or saved continues the same."""
 
-import copy
-import pickle
 from functools import partial
 
 import numpy as np
 import pytest
-from engine_cases import assert_same_bits
 from naive_games import random_game
 from refusals import refusals
 
@@ -16,11 +13,6 @@ from regretkit.evaluation import duality_gap
 from regretkit.play import (
     ALGORITHMS,
     Alternating,
-    ChanceSampling,
-    Last,
-    Linear,
-    Quadratic,
-    RandomPlayer,
     Simultaneous,
 )
 
@@ -47,29 +39,10 @@ ZERO_SUM = {
 }
 each_zero_sum_game = pytest.mark.parametrize("game", ZERO_SUM.values(), ids=ZERO_SUM)
 
+
 # How to play, with randomness that belongs to the run
-WAYS = {
-    "plain": lambda: {},
-    "simultaneous, linear": lambda: {"order": Simultaneous(), "averaging": Linear()},
-    "second first, last": lambda: {"order": Alternating(first=1), "averaging": Last()},
-    "random player": lambda: {"order": RandomPlayer(np.random.default_rng(4))},
-    "sampled": lambda: {"estimator": ChanceSampling(np.random.default_rng(5))},
-    "sampled, random player, quadratic": lambda: {
-        "order": RandomPlayer(np.random.default_rng(6)),
-        "estimator": ChanceSampling(np.random.default_rng(7)),
-        "averaging": Quadratic(),
-    },
-}
-each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-
-
 def minimizers(game, local):
     return [rk.play.Algorithm(local).minimizer(domain) for domain in game.domains]
-
-
-def start(way, local=rk.RegretMatching):
-    game = games.kuhn_poker()
-    return SelfPlay(game, minimizers(game, local), **way())
 
 
 # Gaps and regrets
@@ -109,45 +82,6 @@ def test_every_named_algorithm_closes_the_gap(game, name):
 
 
 # Cut, copied, saved
-
-
-@pytest.mark.deep_beyond(16)
-@each_local
-@each_way
-def test_a_saved_run_goes_on_as_if_never_stopped(way, local):
-    run = start(way, local).run(11)
-    state = pickle.loads(pickle.dumps(run.state_dict()))
-    second = start(way, local).run(3)
-
-    second.load_state_dict(state)
-
-    assert_same_bits(run, second)
-    assert_same_bits(run.run(19), second.run(19))
-
-
-@each_way
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
-def test_a_copy_goes_its_own_way(way, duplicate):
-    run = start(way).run(11)
-    previous = run.average
-
-    second = duplicate(run)
-    second.run(10)
-
-    for x, y in zip(run.average, previous, strict=True):
-        np.testing.assert_array_equal(x, y)
-    assert_same_bits(run.run(10), second)
-
-
-def test_looking_at_a_run_changes_nothing():
-    watched, left_alone = start(WAYS["sampled"]), start(WAYS["sampled"]).run(20)
-
-    for _ in range(20):
-        watched.run(1)
-        _ = watched.average, watched.current, watched.last_profile
-        _ = str(watched), watched.state_dict()
-
-    assert_same_bits(watched, left_alone)
 
 
 # Sets that are none of the game's

@@ -2,32 +2,21 @@
 
 import numpy as np
 import pytest
-from naive_games import decision, end, random_game
+from naive_games import random_game
 from refusals import refusals
 
 import regretkit as rk
-from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games, solve
+from regretkit import ExtensiveFormGame, SelfPlay, games, solve
 from regretkit.evaluation import best_response, nash_conv
 from regretkit.play import (
-    Algorithm,
     Alternating,
     At,
-    Averaging,
-    ChanceSampling,
-    Power,
     Recorder,
     geometric,
 )
 
 KUHN = games.kuhn_poker()
 NAMES = ["cfr", "cfr+", "lcfr", "dcfr", "pcfr+"]
-
-
-class WholeHorizon(Averaging):
-    """Count only the iteration that the run was planned to end with."""
-
-    def weight(self, t, horizon):
-        return float(t == horizon)
 
 
 # Solving
@@ -64,33 +53,6 @@ def test_iterations_are_the_most_there_are():
     assert solve(KUHN, target_gap=1e-9, iterations=7).iteration == 7
     assert solve(KUHN, target_gap=10.0, iterations=7).iteration == 1
     assert solve(KUHN, iterations=0).iteration == 0
-
-
-def test_a_target_alone_is_enough_where_payoffs_have_a_constant_sum():
-    matrix = np.array([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]])
-
-    run = solve(NormalFormGame([matrix, 7.0 - matrix]), "cfr+", target_gap=1e-3)
-
-    assert run.game.value(run.average) == pytest.approx([0.25, 6.75], abs=1e-3)
-
-
-def test_an_algorithm_of_ones_own_an_estimator_and_callbacks_take_part():
-    seen = []
-    found = Algorithm(rk.RegretMatching, order=Alternating(first=1), averaging=Power(3.0))
-    estimator = ChanceSampling(np.random.default_rng(1))
-
-    run = solve(KUHN, found, iterations=5, estimator=estimator, callbacks=[seen.append])
-
-    assert seen == [run] * 5
-    assert run.estimator is estimator
-    assert (run.order, run.averaging) == (Alternating(first=1), Power(3.0))
-
-
-def test_the_number_of_iterations_is_the_horizon_of_the_average():
-    run = solve(KUHN, Algorithm(rk.RegretMatching, averaging=WholeHorizon()), iterations=9)
-
-    for x, y in zip(run.average, run.last_profile, strict=True):
-        np.testing.assert_array_equal(x, y)
 
 
 test_what_cannot_be_solved_is_refused = refusals(
@@ -137,13 +99,3 @@ def test_a_best_response_answers_what_it_last_saw():
 
         expected = best_response(game, 1, seen)[1]
         np.testing.assert_array_equal(run.current[1], expected)
-
-
-def test_solving_a_game_of_one_player_is_maximizing():
-    game = ExtensiveFormGame.from_history(
-        decision(0, "a", l=end(1.0), r=decision(0, "b", l=end(0.0), r=end(3.0)))
-    )
-
-    run = solve(game, "cfr+", iterations=100)
-
-    assert game.value(run.current) == pytest.approx([3.0])

@@ -73,16 +73,10 @@ def assert_as_exact(text: str, algorithm: str, engine: str) -> None:
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("algorithm", naive_precise.POWERS)
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("text", GAMES)
+@pytest.mark.parametrize(
+    "text", [*GAMES, *(pytest.param(text, marks=pytest.mark.slow) for text in LARGE_GAMES)]
+)
 def test_twenty_iterations_are_those_of_sixty_digits(text, engine, algorithm):
-    assert_as_exact(text, algorithm, engine)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("algorithm", naive_precise.POWERS)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("text", LARGE_GAMES)
-def test_and_so_they_are_in_larger_games(text, engine, algorithm):
     assert_as_exact(text, algorithm, engine)
 
 
@@ -122,15 +116,6 @@ def test_regrets_that_cancel_add_up_to_zero_and_small_ones_are_kept():
     assert added[0] == 0.0
     assert added[1] == pytest.approx(1e-12, rel=1e-3)
     assert added[2] == 1e-300
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("engine", ENGINES[1:])
-def test_engines_play_the_same_game_of_ties(engine):
-    game = load("kuhn_poker(deck=5)")
-    runs = [rk.solve(game, "cfr", iterations=50, engine=name) for name in ("numpy", engine)]
-    for first, second in zip(*(run.average for run in runs), strict=True):
-        np.testing.assert_allclose(first, second, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.deep_beyond(2)

@@ -147,7 +147,6 @@ def test_no_modules_import_each_other_in_a_circle():
 # Hooks
 
 HOOKS = {  # the concrete methods that subclasses may override
-    "Engine": "start_without_tree",
     "Stateful": "_check_state _restored load_state_dict state_dict",
     "Run": "_restored state_dict",
     "RegretMinimizer": "_expect _regret_bound _restored _value no_guarantee on_domain",
@@ -166,7 +165,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "Objects": "chance observed",
     "Averaging": "weights",
     "TraversalEstimator": "_parameters _sampling_data",
-    "Order": "check_players schedule",
+    "Order": "check_players iterate schedule",
     "Executor": "is_current",
     "KernelExecutor": "is_current",
     "PlayedRule": "check function load store",

@@ -107,7 +107,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("algorithm", "game", "measures"),
     [
-        ("cfr+", "kuhn_poker", ("strategy_change", "efce_gap")),
+        ("cfr+", "kuhn_poker", ("last_nash_conv", "efce_gap")),
         ("mccfr", "kuhn_poker", ("cce_gap",)),
         (HEDGE, "shapley_game", ("swap_regret",)),
         ("mccfr", load_rules("kuhn_poker"), ()),
