@@ -6,7 +6,7 @@ import pytest
 from refusals import refusals
 
 from regretkit.evaluation import solve_zero_sum
-from regretkit.games import ExtensiveFormGame, load
+from regretkit.games import ExtensiveFormGame, PursuitEvasion, as_history, load
 
 # The same rules for one history: nodes are words, knowledge is a tuple.
 
@@ -70,6 +70,13 @@ def test_the_game_is_that_of_rules_written_for_one_history(turns):
     assert sorted(game.payoffs[0]) == sorted(naive.payoffs[0])
     values = [solve_zero_sum(each).value for each in (game, naive)]
     assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+def test_a_mark_follows_the_patrol_that_found_a_trace():
+    history = as_history(PursuitEvasion())
+    for action in ("a1", "2 2", "b1", "1 1", "wait"):
+        history = history.child(action)
+    assert history.information_set() == "1:2 2,1! 1"
 
 
 test_what_is_no_game_is_refused = refusals(
