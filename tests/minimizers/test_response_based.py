@@ -57,7 +57,8 @@ def test_the_regret_against_a_linear_map_is_at_most_its_distance_from_the_identi
         earned += utility @ strategy
 
     best, coefficients = maps.coefficients.best_response(gains)
-    distance = np.linalg.norm(maps.matrix(coefficients) - np.eye(tree.dimension))
+    images = [maps.apply(coefficients, unit) for unit in np.eye(tree.dimension)]
+    distance = np.linalg.norm(np.transpose(images) - np.eye(tree.dimension))
     assert best - earned <= distance * player.distance
 
 

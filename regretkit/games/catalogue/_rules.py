@@ -89,3 +89,12 @@ def put(column: Column, place: int, values: Column) -> Column:
     changed = column.copy()
     changed[:, place] = values
     return changed
+
+
+def digits(number: int, base: int) -> list[int]:
+    """Return the digits of a number without its leading digit, which must be 1."""
+    found: list[int] = []
+    while number > 1:
+        number, digit = divmod(number, base)
+        found.insert(0, digit)
+    return found

@@ -4,13 +4,15 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._util._typing import Indices, Vector
-from regretkit.games.catalogue._rules import NamedRules, put, rows, tree_factory, truth, whole
+from regretkit.games.catalogue._rules import NamedRules, digits, rows, tree_factory, truth, whole
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
 RANKS = "A23456789TJQK"
 """Ranks of cards, the lowest first. A small deck has the highest ranks."""
 SUITS = "shdc"
+_LONGEST_ROUND = 30
+"""Largest number of actions in a round of Leduc poker, encoded in two bits each."""
 
 
 @frozen(repr=False)
@@ -66,11 +68,9 @@ class KuhnPoker(NamedRules, name="kuhn_poker"):
         return self.players + 1 if self.deck is None else self.deck
 
     def start(self) -> Batch:
-        return Batch(
-            cards=np.full((1, self.players), -1),
-            bets=np.full((1, 2 * self.players - 1), -1, dtype=np.int8),  # past actions
-            opened=np.full(1, -1),  # the turn of the first bet
-        )
+        one = np.ones(1, dtype=np.int64)
+        # bets: past actions as binary digits after a leading 1; opened: turn of the first bet
+        return Batch(cards=np.full((1, self.players), -1), bets=one, opened=-one)
 
     def player(self, h: Batch) -> Indices | int:
         turn, players = h.length - self.players, self.players
@@ -89,16 +89,19 @@ class KuhnPoker(NamedRules, name="kuhn_poker"):
     def child(self, h: Batch, action: Indices) -> Batch:
         turn = h.length - self.players
         if turn < 0:
-            return h.then(cards=put(h.cards, h.length, action))
+            cards = h.cards.copy()
+            cards[:, h.length] = action
+            return h.then(cards=cards)
         opens = (h.opened < 0) & (action > 0)
-        return h.then(bets=put(h.bets, turn, action), opened=np.where(opens, turn, h.opened))
+        return h.then(bets=2 * h.bets + action, opened=np.where(opens, turn, h.opened))
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
         return h.cards[:, (h.length - self.players) % self.players], h.bets
 
     def payoffs(self, h: Batch) -> Vector:
-        players = range(self.players)
-        bets = np.stack([(h.bets[:, i :: self.players] > 0).any(axis=1) for i in players], axis=1)
+        turns, players = h.length - self.players, self.players
+        bet = [h.bets >> (turns - 1 - turn) & 1 for turn in range(turns)]
+        bets = np.stack([sum(bet[i::players], 0 * h.bets) for i in range(players)], axis=1) > 0
         shown = bets | ~bets.any(axis=1, keepdims=True)
         rank, paid = np.where(shown, h.cards, -1), np.where(bets, 2.0, 1.0)
         wins = rank == rank.max(axis=1, keepdims=True)
@@ -109,8 +112,8 @@ class KuhnPoker(NamedRules, name="kuhn_poker"):
         return RANKS[-self.cards :][action] if player == CHANCE else "pb"[action]
 
     def label(self, player: int, *observed: int) -> str:
-        card, *bets = observed
-        return RANKS[-self.cards :][card] + "".join("pb"[bet] for bet in bets if bet >= 0)
+        card, bets = observed
+        return RANKS[-self.cards :][card] + "".join("pb"[bet] for bet in digits(bets, 2))
 
 
 kuhn_poker = tree_factory(KuhnPoker)
@@ -149,8 +152,8 @@ class LeducPoker(NamedRules, name="leduc_poker"):
         Whether players observe ranks only. The value of the game is the same, and there are fewer
         information sets.
     raises
-        Largest number of raises in a round, from 0 to 28. The literature on three players often
-        uses 1.
+        Largest number of raises in a round, at least 0. A round can have at most 30 actions. The
+        literature on three players often uses 1.
 
     Examples
     --------
@@ -169,17 +172,23 @@ class LeducPoker(NamedRules, name="leduc_poker"):
     ranks: int | None = whole(None, 1, len(RANKS))
     suits: int = whole(2, 1, len(SUITS))
     merge_suits: bool = truth(False)
-    raises: int = whole(2, 0, 28)
+    raises: int = whole(2, 0, _LONGEST_ROUND - 2)
 
     def __attrs_post_init__(self) -> None:
         if self.ranks == self.players + 1:
             object.__setattr__(self, "ranks", None)
+        longest = self.players + self.raises * (self.players - 1)
         if self.of_ranks > len(RANKS):
             raise ValueError(f"ranks must be at most {len(RANKS)}, got {self.of_ranks}")
         if self.of_ranks * self.suits <= self.players:
             raise ValueError(
                 f"{self.players} players need at least {self.players + 1} cards, but "
                 f"{self.of_ranks} ranks in {self.suits} suits are {self.of_ranks * self.suits}"
+            )
+        if longest > _LONGEST_ROUND:
+            raise ValueError(
+                f"rounds must have at most {_LONGEST_ROUND} actions, but players={self.players} "
+                f"and raises={self.raises} make {longest}"
             )
 
     @property
@@ -198,7 +207,7 @@ class LeducPoker(NamedRules, name="leduc_poker"):
         return self.of_ranks * self.suits // self.copies
 
     def start(self) -> Batch:
-        zero, longest = np.zeros(1, dtype=np.int64), self.players + self.raises * (self.players - 1)
+        zero = np.zeros(1, dtype=np.int64)
         return Batch(
             cards=np.full((1, self.players + 1), -1, dtype=np.int16),  # the public card last
             paid=np.full((1, self.players), 1, dtype=np.int16),
@@ -206,7 +215,7 @@ class LeducPoker(NamedRules, name="leduc_poker"):
             left=zero + self.players,  # number of players still to act in this round
             mover=zero,
             raises=zero,
-            moves=np.full((1, 2 * longest + 1), -1, dtype=np.int8),  # 3 for the public card
+            bets=np.ones((1, 2), dtype=np.int64),  # actions of each round, in base 4 after a 1
         )
 
     def player(self, h: Batch) -> Indices | int:
@@ -235,14 +244,19 @@ class LeducPoker(NamedRules, name="leduc_poker"):
         return probability
 
     def child(self, h: Batch, action: Indices) -> Batch:
+        cards = h.cards.copy()
         if h.length < self.players:
-            return h.then(cards=put(h.cards, h.length, action))
-        i, deal, mover, public = rows(h), h.left == 0, h.mover, h.cards[:, -1]
-        paid, folded = h.paid.copy(), h.folded.copy()
+            cards[:, h.length] = action
+            return h.then(cards=cards)
+        i, deal, mover = rows(h), h.left == 0, h.mover
+        second = (cards[:, -1] >= 0).astype(np.int64)
+        paid, folded, bets = h.paid.copy(), h.folded.copy(), h.bets.copy()
+        cards[:, -1] = np.where(deal, action, cards[:, -1])
         folds, raises = ~deal & (action == 0), ~deal & (action == 2)
-        stake = paid.max(axis=1) + raises * np.where(public >= 0, 4, 2)
+        stake = paid.max(axis=1) + raises * np.where(second > 0, 4, 2)
         paid[i, mover] = np.where(deal | folds, paid[i, mover], stake)
         folded[i, mover] = folded[i, mover] | folds
+        bets[i, second] = np.where(deal, bets[i, second], 4 * bets[i, second] + action)
         remaining = ~folded
         following = np.where(deal, 0, mover + 1)[:, np.newaxis] + np.arange(self.players)
         order = following % self.players
@@ -250,17 +264,17 @@ class LeducPoker(NamedRules, name="leduc_poker"):
         count = np.count_nonzero(remaining, axis=1)
         left = np.where(raises, count - 1, h.left - 1)
         return h.then(
-            cards=put(h.cards, -1, np.where(deal, action, public)),
+            cards=cards,
             paid=paid,
             folded=folded,
             left=np.where(deal, count, left),
             mover=order[i, first],
             raises=np.where(deal, 0, h.raises + raises),
-            moves=put(h.moves, h.length - self.players, np.where(deal, 3, action)),
+            bets=bets,
         )
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
-        return h.cards[rows(h), h.mover], h.cards[:, -1], h.moves
+        return h.cards[rows(h), h.mover], h.cards[:, -1], h.bets
 
     def payoffs(self, h: Batch) -> Vector:
         rank = h.cards * self.of_ranks // self.cards
@@ -279,9 +293,10 @@ class LeducPoker(NamedRules, name="leduc_poker"):
         return self._card(action) if player == CHANCE else "fcr"[action]
 
     def label(self, player: int, *observed: int) -> str:
-        card, public, *moves = observed
-        names = "".join("fcr/"[move] for move in moves if move >= 0)
-        return f"{self._card(card)}:{names}".replace("/", f"/{self._card(public)}:")
+        card, public, *rounds = observed
+        first, second = ("".join("fcr"[bet] for bet in digits(bets, 4)) for bets in rounds)
+        label = f"{self._card(card)}:{first}"
+        return label if public < 0 else f"{label}/{self._card(public)}:{second}"
 
 
 leduc_poker = tree_factory(LeducPoker)
