@@ -880,10 +880,14 @@ class Translator:
         over = self.expression(loop.iter)
         several = isinstance(loop.target, ast.Tuple)
         names = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
+        scope = self._scopes[-1]
+        outer = scope.values, scope.variables  # the names are the generator's own
+        scope.variables = {n: v for n, v in scope.variables.items() if n not in names}
         for item in over:
             values = item if several else (item,)
-            self._scopes[-1].values.update(zip(names, values, strict=True))
+            scope.values = outer[0] | dict(zip(names, values, strict=True))
             found.append(self.expression(node.elt))
+        scope.values, scope.variables = outer
         return tuple(found)
 
     def _pointed(self, address: Number, given: list[Any]) -> None:

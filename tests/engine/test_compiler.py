@@ -524,6 +524,14 @@ PROGRAMS = {
                 out[2] += last
             out[3] = last
         """,
+    "names of a generator are its own": """
+        def function(x, n, out):
+            k, kept = 2, tuple(x[k] for k in (0, 1))
+            out[0] = kept[0] - kept[1] + x[k]
+            for i in range(3):
+                pair = tuple((x[i], w) for i, w in ((4, 1), (5, 2)))
+                out[1 + i] = pair[0][0] + pair[1][1] * x[i]
+        """,
     "several results": """
         def power(x, k, rows):
             if k == 0:
