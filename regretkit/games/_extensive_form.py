@@ -270,7 +270,6 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         >>> print(driver.coarsen(run.average))
         player 0
           exit  leave 0.6662  go on 0.3338
-          exit  leave 0.6662  go on 0.3338
 
         Leaving with probability 1/3 is optimal. CFR misses it, since counterfactual utilities
         assume that the driver reaches each exit with probability 1.

@@ -517,7 +517,10 @@ class Profile(tuple[Vector, ...]):
             pairs, zeros = shown_actions(actions, behavior[simplices.block(number)])
             notes = ["(never reached)"] if number in unreached else []
             notes = [f"{zeros} others 0.0000"] if zeros else notes
-            rows.append((printable(label_of(simplices, number) or ""), pairs, notes))
+            pairs = [(action, round(share, 4)) for action, share in pairs]
+            row = printable(label_of(simplices, number) or ""), pairs, notes
+            if row not in rows or not row[0]:  # equal parts of an information set are one row
+                rows.append(row)
         yield from table_lines(rows)
         if simplices.blocks > MOST:
             yield f"  ... {simplices.blocks - MOST} more information sets"
