@@ -276,3 +276,20 @@ def test_runs_on_one_game_share_its_layout_and_no_workspace():
     assert payoffs[0].workspace is not payoffs[1].workspace
     for together, separate in zip(first.average, alone.average, strict=True):
         np.testing.assert_array_equal(together, separate)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run: setattr(run, "order", Simultaneous()),
+        lambda run: setattr(run, "minimizers", cfr(rk.RegretMatching)),
+    ],
+    ids=["order", "minimizers"],
+)
+def test_a_part_that_is_replaced_between_two_calls_plays_in_the_next(change):
+    found = []
+    for engine in ("compiled", "numpy"):
+        run = SelfPlay(KUHN, cfr(rk.RegretMatchingPlus), engine=engine).run(20)
+        change(run)
+        found.append(run.run(20).average)
+    np.testing.assert_allclose(*(np.concatenate(average) for average in found), atol=1e-12)
