@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
 
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     ATOL,
     LARGEST,
@@ -71,7 +71,7 @@ class Game(abc.ABC, Generic[Domain]):
     name: str | None = None
     linear: bool = True
     recall_violation: str | None = None
-    coarse_information_set: tuple[Indices, ...] | None = None
+    coarse_information_set: Any = None
 
     @property
     def players(self) -> int:

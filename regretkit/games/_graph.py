@@ -385,7 +385,8 @@ def _distinct(rules: Rules) -> tuple[GameTree, Indices]:
     ends = arrays["player"] == TERMINAL
     payoffs = np.zeros((np.count_nonzero(ends), arrays["payoffs"].shape[1]))
     payoffs[~cut[ends]] = arrays["payoffs"]
-    tree = GameTree(**arrays | {"payoffs": payoffs})
+    whole: dict[str, Any] = arrays | {"payoffs": payoffs}
+    tree = GameTree(**whole)
     node = np.concatenate(states.nodes)
     # Compare the second history of each node with the first: information set and edges.
     first = np.unique(node, return_index=True)[1]

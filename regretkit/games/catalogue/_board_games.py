@@ -227,7 +227,8 @@ class Battleship(NamedRules, name="battleship"):
 
     def payoffs(self, h: Batch) -> Vector:
         values = self.values or [1.0] * len(self.lengths)
-        lost = sum(h.sunk[:, :, ship] * value for ship, value in enumerate(values))
+        each = (h.sunk[:, :, ship] * value for ship, value in enumerate(values))
+        lost = np.asarray(sum(each))
         payoffs: Vector = lost[:, ::-1] - self.loss_multiplier * lost
         return payoffs
 
