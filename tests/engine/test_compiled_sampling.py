@@ -270,10 +270,10 @@ def test_one_generator_for_order_and_estimator_is_drawn_from_in_turn():
     ids=str,
 )
 def test_parameters_of_many_iterations_are_those_of_each(rule):
-    parameters = find_kernel(rule(3)).parameters
-    rows, _ = parameters.following({}, 0, 50)
+    kernel = find_kernel(rule(3))
+    rows, _ = kernel.parameters.following({}, 0, 50)
     # What a choice leaves out may be no number: s^-alpha before the first iteration.
-    assert np.array_equal(rows, [parameters(t) for t in range(51)], equal_nan=True)
+    assert np.array_equal(rows, [kernel.parameters_at(t) for t in range(51)], equal_nan=True)
 
 
 # What comes of it

@@ -168,7 +168,6 @@ HOOKS = {  # the concrete methods that subclasses may override
     "Order": "check_players iterate schedule",
     "Executor": "is_current",
     "KernelExecutor": "is_current",
-    "PlayedRule": "check function load store",
 }
 
 
