@@ -157,8 +157,8 @@ HOOKS = {  # the concrete methods that subclasses may override
     "DeviationSet": "regret",
     "StrategySet": "_key contains gain project value",
     "DecisionDAG": "_depths _level _ran reach",
-    "Simplices": "add best_response bisect cumulate dot expectation max newton norm normalize "
-    "project regret repeat softmax sort sum uniform",
+    "Simplices": "add best_response bisect block coordinates cumulate dot expectation max newton "
+    "norm normalize project regret repeat select softmax sort sum uniform",
     "Game": "_outcomes _value coarsen constant_sum deals history payoff_bounds realization "
     "refinement size",
     "Rules": "action_name chance label moves state",
