@@ -46,7 +46,7 @@ class Order:
         """Update the players of ``run`` in one iteration; by default those of ``schedule``."""
         turns = self.schedule(run.players, 1)
         if turns is None:
-            raise NotImplementedError(f"{self} must implement schedule or iterate")
+            raise TypeError(f"{self} must implement schedule or iterate")
         profile = run.profile()
         for player in turns.players[0].tolist():
             if player >= 0:
