@@ -39,7 +39,7 @@ def unsupported_run(run: SelfPlay) -> str | None:
         return f"{quote(game)} is neither a normal-form nor an extensive-form nor a public game"
     elif not isinstance(estimator, ExactUtility):
         return f"{quote(estimator)} does not sweep the whole game"
-    if run.order.schedule(run.players, 0) is None:
+    if not run.order.is_scheduled(run.players):
         return f"{quote(run.order)} does more in an iteration than update the players in turn"
     if could_overflow(game):
         return f"the payoffs of {quote(game)} are so large that utilities could overflow"

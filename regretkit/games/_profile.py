@@ -741,7 +741,7 @@ def table_lines(
         if len(name) > width:
             yield f"  {name}"
             name = ""
-        # Lines break between items, not within: \0 stands for their spaces.
+        # Lines break between items only: \0 replaces the spaces within them.
         lines = textwrap.wrap(
             "  ".join(item.replace(" ", "\0") for item in items),
             _WIDTH,

@@ -31,7 +31,8 @@ class UpdateSchedule(NamedTuple):
 class Order:
     """An order of updates: which players update in an iteration, and against which strategies.
 
-    A subclass implements ``schedule``, if its iterations update players in turn, or ``iterate``.
+    A subclass implements ``schedule``, if its iterations update players in turn, or ``iterate``,
+    which the compiled engine does not support.
 
     Examples
     --------
@@ -53,6 +54,10 @@ class Order:
                 run.learn(player, profile)
                 if not turns.simultaneous:
                     profile[player] = run.strategy(player)
+
+    def is_scheduled(self, players: int) -> bool:
+        """Return whether iterations do no more than ``schedule`` says."""
+        return type(self).iterate is Order.iterate and self.schedule(players, 0) is not None
 
     def check_players(self, players: int) -> None:
         """Raise a ValueError if this order does not support the number of players."""

@@ -117,7 +117,7 @@ class Sampled(Run):
         self.averaging.weight(1, self.horizon)
         self.updates = [0] * players_of(self.game)
         self.order.check_players(self.players)
-        if self.order.schedule(self.players, 0) is None:
+        if not self.order.is_scheduled(self.players):
             raise ValueError(f"{quote(self.order)} does more than update the players in turn")
         rules = self.rule if isinstance(self.rule, tuple) else (self.rule,) * self.players
         if len(rules) != self.players:

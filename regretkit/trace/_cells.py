@@ -192,7 +192,7 @@ def _simplified(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def all_ways(function: Callable[[], Result]) -> list[tuple[Any, Result]]:
-    """Run a function once for each outcome of its branches, and return its results.
+    """Run a function once for every combination of its branches, and return the results.
 
     Each result comes with the condition of its path. These conditions exclude each other.
     """

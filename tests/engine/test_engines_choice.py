@@ -18,9 +18,11 @@ from regretkit.play import (
     Averaging,
     ChanceSampling,
     Estimator,
+    ExternalSampling,
     Extragradient,
     Order,
     RandomPlayer,
+    Sampled,
     Simultaneous,
     UpdateSchedule,
 )
@@ -195,15 +197,7 @@ def test_an_engine_that_there_is_not_is_refused():
 
 @frozen
 class Pairs(Order):
-    """Players 0 and 1 learn together, then players 2 and 0."""
-
-    def iterate(self, table):
-        profile = [table.strategy(player) for player in range(table.players)]
-        for player in self._who(table):
-            table.learn(player, profile)
-
-    def _who(self, table):
-        return [0, 2]
+    """Players 0 and 2 learn together."""
 
     def schedule(self, players, iterations):
         return UpdateSchedule(np.tile([0, 2, -1], (iterations, 1)), simultaneous=True)
@@ -293,3 +287,14 @@ def test_a_part_that_is_replaced_between_two_calls_plays_in_the_next(change):
         change(run)
         found.append(run.run(20).average)
     np.testing.assert_allclose(*(np.concatenate(average) for average in found), atol=1e-12)
+
+
+def test_an_order_with_iterations_of_its_own_runs_them():
+    class OnlyTheFirst(Alternating):
+        def iterate(self, run):
+            run.learn(0, run.profile())
+
+    run = SelfPlay(KUHN, cfr(rk.RegretMatching), order=OnlyTheFirst()).run(20)
+    assert [minimizer.iteration for minimizer in run.minimizers] == [20, 0]
+    with pytest.raises(ValueError, match="does more than update the players in turn"):
+        Sampled(KUHN, rk.RegretMatching, ExternalSampling(1), order=OnlyTheFirst())

@@ -142,9 +142,6 @@ def test_so_they_are_in_machine_code(case):
 class OnlyTheLast(Order):
     """Only the last player learns, so that players have learned at different times."""
 
-    def iterate(self, context):
-        context.learn(context.players - 1, context.profile())
-
     def schedule(self, players, iterations):
         turns = np.full((iterations, players), -1)
         turns[:, 0] = players - 1
