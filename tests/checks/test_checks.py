@@ -233,6 +233,23 @@ def test_a_law_finds_what_breaks_it(check):
             check_minimizer(factory(kind))
 
 
+class Slow(Follower):
+    """Plays, until the next power of two, what was best in all iterations so far."""
+
+    def _propose(self):
+        return self.domain.best_response(self.other)[1]
+
+    def _learn(self, utility, strategy):
+        super()._learn(utility, strategy)
+        if (self.iteration + 2) & (self.iteration + 1) == 0:
+            self.other = self.regrets
+
+
+def test_growth_is_checked_against_a_direction_that_turns_around():
+    with pytest.raises(AssertionError, match="against the sign-flipping adversary"):
+        run_check(CHECKS[-1], Slow)
+
+
 SOUND = {"follower": Follower, "matching": lambda: Matching([2, 3])}
 
 

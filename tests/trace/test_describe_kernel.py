@@ -5,11 +5,14 @@ import re
 
 import numpy as np
 import pytest
+from attrs import define
+from trace_steps import assert_traced
 from user_rules import CubedRegrets, HalvedWhenLarge, Switchable
 
 import regretkit as rk
 from regretkit.circuits import Discount
 from regretkit.minimizers import AdaHedge
+from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel, find_kernel
 
 
@@ -63,3 +66,18 @@ def test_a_kernel_is_kept_and_equal_rules_of_the_library_share_it():
     # Machine code is kept by functions.
     assert find_kernel(one).propose is find_kernel(other).propose
     assert find_kernel(CubedRegrets(3)).propose is find_kernel(CubedRegrets(3)).propose
+
+
+def test_rules_over_one_block_and_over_several_share_no_kernel():
+    @define(eq=False)
+    class Numbered(rk.RegretMatching):
+        """Multiplies by the number of the block, which is one number where there is one block."""
+
+        __module__ = "regretkit.numbered"  # rules of the library share kernels
+
+        def _propose(self):
+            number = np.arange(1.0, 1.0 + self.simplices.blocks)
+            return self.simplices.softmax(self.regrets * self.simplices.repeat(number))
+
+    for sizes in (3, [2, 3]):
+        assert_traced(Numbered(Simplices(sizes)))
