@@ -1,6 +1,6 @@
 """Reports on poker endgames: the equity, strategy and value of each hand."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def hold_em_report(
         "share": ((value + pot / 2) / pot).tolist(),
         "rake": float(0.0 - value.sum()),
         "exploitability": {"chips": lost, "percent": 100 * lost / pot},
-        "nodes": {f"/{'/'.join(path)}": _at(game, strategies, path) for path in paths},
+        "nodes": {f"/{'/'.join(path)}": node for path, node in _nodes(game, strategies, paths)},
     }
 
 
@@ -95,18 +95,36 @@ def _first_street(game: PublicGame) -> list[tuple[str, ...]]:
     return [tree.path(node) for node in np.flatnonzero((tree.player >= 0) & ~dealt).tolist()]
 
 
-def _at(game: PublicGame, strategies: Sequence[Vector], path: tuple[str, ...]) -> dict[str, Any]:
-    """Return the report of a node."""
+def _nodes(
+    game: PublicGame, strategies: Sequence[Vector], paths: Sequence[tuple[str, ...]]
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield each path with its report."""
+    tree, evs = game.tree, list[dict[tuple[str, ...], Vector]]()
+    for player in (0, 1):
+        own = [path for path in paths if tree.player[tree.find(path)] == player]
+        own += [(*path, action) for path in own for action in tree.names[tree.find(path)]]
+        evs.append(dict(zip(own, game.evs(player, strategies, own), strict=True)))
+    for path in paths:
+        yield path, _at(game, strategies, path, evs)
+
+
+def _at(
+    game: PublicGame,
+    strategies: Sequence[Vector],
+    path: tuple[str, ...],
+    evs: Sequence[Mapping[tuple[str, ...], Vector]],
+) -> dict[str, Any]:
+    """Return the report of a node, given each player's EVs there and after each action."""
+    behavior = game.behavior(strategies, path)
     node = game.tree.find(path)
     player, actions = int(game.tree.player[node]), game.tree.names[node]
-    behavior = game.behavior(strategies, path)
     met = game.deal.meeting(player).sums(game.reach(1 - player, strategies, path)[np.newaxis])
     columns = {
         "weight": game.reach(player, strategies, path),
         "equity": game.equity(player, path, strategies),
-        "ev": game.ev(player, strategies, path),
+        "ev": evs[player][path],
         "strategy": behavior,
-        "evs": np.stack([game.ev(player, strategies, (*path, a)) for a in actions], axis=1),
+        "evs": np.stack([evs[player][*path, action] for action in actions], axis=1),
     }
     alive = np.flatnonzero(~np.isnan(behavior[:, 0]))
     probability = (columns["weight"] * met.free[0])[alive]

@@ -177,6 +177,17 @@ def test_what_types_earn_adds_up_to_the_value(name):
         assert met @ np.nan_to_num(earned) / met.sum() == pytest.approx(game.value(profile)[player])
 
 
+@each_game
+def test_evs_of_many_nodes_are_those_of_each(name):
+    game = GAMES[name]
+    profile, tree = random_profile(game, 3), game.tree
+    paths = [tree.path(node) for node in reversed(range(len(tree.nodes)))]
+    for player in (0, 1):
+        together = game.evs(player, profile, paths)
+        np.testing.assert_array_equal(together, [game.ev(player, profile, path) for path in paths])
+    assert game.evs(0, profile, []) == []
+
+
 def test_equity_is_the_share_of_weaker_types():
     game = kuhn(5)
     assert game.equity(0) == pytest.approx([0, 0.25, 0.5, 0.75, 1])

@@ -1,6 +1,6 @@
 """Public games: a public tree, private types, and payoffs without a matrix."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -210,24 +210,37 @@ class PublicGame(Game[DecisionTree]):
         The expectation is conditional on the node and on the player's type. It is NaN for a type
         that is impossible at the node, or without a compatible type of the opponent there.
         """
+        [ev] = self.evs(player, profile, [node])
+        return ev
+
+    def evs(
+        self, player: int, profile: Sequence[ArrayLike], nodes: Iterable[Path]
+    ) -> Sequence[Vector]:
+        """Return ``ev`` at several nodes, by one pass over the tree."""
         check_player(player, self.players)
-        strategies, (start, image) = as_strategies(self, profile), self._find(node)
+        strategies, found = as_strategies(self, profile), [*map(self._find, nodes)]
         layout, tree = self.layout, self.tree
-        values = self._terminal_utilities(player).values(strategies[1 - player], start)
+        root = min((start for start, _ in found), default=0)
+        if any(start >= layout.ends[root] for start, _ in found):
+            root = 0
+        values = self._terminal_utilities(player).values(strategies[1 - player], root)
         behavior = np.append(self.domains[player].behavior(strategies[player]), 0.0)
-        for child in range(start + len(values) - 1, start, -1):
+        for child in range(root + len(values) - 1, root, -1):
             parent = int(tree.parent[child])
-            played = values[child - start]
+            played = values[child - root]
             if tree.player[parent] == player:
                 sequences = layout.sequences(player, layout.last[player, child])
                 played = played * behavior[sequences - 1]
-            values[parent - start] += played
-        context = layout.contexts[layout.context[start]]
-        other = self._reach(1 - player, strategies[1 - player], start)
-        met = self.deal.meeting(player).sums(other[np.newaxis]).free[0]
-        earned = context.mean(player, values[0])
-        weights = context.priors[player] * met * context.probability
-        return _ratio(earned, weights)[image[player]]
+            values[parent - root] += played
+        evs = list[Vector]()
+        for start, image in found:
+            context = layout.contexts[layout.context[start]]
+            other = self._reach(1 - player, strategies[1 - player], start)
+            met = self.deal.meeting(player).sums(other[np.newaxis]).free[0]
+            weights = context.priors[player] * met * context.probability
+            earned = context.mean(player, values[start - root])
+            evs.append(_ratio(earned, weights)[image[player]])
+        return evs
 
     def equity(
         self, player: int, node: Path = (), profile: Sequence[ArrayLike] | None = None
