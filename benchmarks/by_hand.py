@@ -179,7 +179,7 @@ ROWS = {
         f"SwapRegret({n}, RM)": Row(
             partial(rk.SwapRegret, n, rk.RegretMatching), partial(SwapRegret, n), floor, goal
         )
-        for n, floor, goal in ((10, 5.0, 2.5), (30, 5.0, 2.5), (100, 10.0, 5.0))
+        for n, floor, goal in ((10, 5.0, 2.5), (30, 5.0, 2.5), (100, 3.0, 1.5))
     },
     "PhiRegret(RM, internal maps of 30)": Row(
         lambda: internal(30), lambda: InternalRegret(30), 8.0, 4.0

@@ -91,8 +91,7 @@ def stationary(sizes: Indices, rates: Vector) -> Vector:
     ``rates`` has the matrices of the chains, row by row.
     """
     largest, distributions = int(sizes.max(initial=0)), np.empty(int(sizes.sum()))
-    by_action, by_pair = np.empty((2, largest)), np.empty((2, largest**2))
-    vectors = distributions, np.array(rates), *by_action, *by_pair
+    vectors = distributions, np.array(rates), np.empty(largest**2), *np.empty((3, largest))
     if not ran(set_stationary_distributions, (sizes,), vectors):
         set_stationary_distributions(sizes, *vectors)
     return distributions
@@ -102,17 +101,16 @@ def set_stationary_distributions(
     sizes: Indices,
     distributions: Vector,
     rates: Vector,
+    scales: Vector,
     visits: Vector,
     visit_scales: Vector,
-    scales: Vector,
-    closed: Vector,
+    starts: Vector,
 ) -> None:
     """Set the stationary distribution of each chain. The other arrays are overwritten."""
-    begin, first = 0, 0
+    begin, first, by_state = 0, 0, (visits, visit_scales, starts)
     for size in sizes:
         chain = rates[begin : begin + size * size]
-        by_action, by_pair = (visits, visit_scales), (scales, closed)
-        set_stationary(size, (first, 1), distributions, chain, by_action, by_pair)
+        set_stationary(size, (first, 1), distributions, chain, scales, by_state)
         begin, first = begin + size * size, first + size
 
 
@@ -121,77 +119,80 @@ def set_stationary(
     at: tuple[int, int],
     distribution: Vector,
     rates: Vector,
-    by_action: tuple[Vector, Vector],
-    by_pair: tuple[Vector, Vector],
+    scales: Vector,
+    by_state: tuple[Vector, Vector, Vector],
 ) -> None:
     """Set the stationary distribution p = p R of a chain, the mean over its closed classes.
 
     ``at`` is the first place in ``distribution``, and the stride. The other arrays are overwritten.
+
+    A state of a closed class never leaves its class. So state k is the first of a closed class if,
+    when it is eliminated, it has no rate to an earlier state and is not transient. Earlier states
+    with a rate to this state, or to a transient one, are transient.
     """
-    first, stride = at
-    scales, closed = by_pair
-    visits, visit_scales = by_action
-    classes = keep_closed_classes(size, rates, scales, closed)
-    for k in range(size - 1, 0, -1):
-        eliminate(k, size, rates, scales)
+    visits, visit_scales, starts = by_state
+    mixed, is_start, classes = visits, starts, 0.0  # the memory of arrays that are set later
+    for k in range(size):
+        mixed[k], is_start[k] = 0.0, 1.0
+        for place in range(size * k, size * k + size):
+            rates[place], scales[place] = rescaled(float(rates[place]), 0.0)
+            mixed[k] = max(mixed[k], abs(scales[place]))
+    for k in range(size - 1, -1, -1):
+        leaves = eliminate(k, size, rates, scales, mixed)
+        if not leaves or is_start[k] == 0.0:
+            for i in range(k):
+                if rates[size * i + k] > 0.0:
+                    is_start[i] = 0.0
+        is_start[k] = 0.0 if leaves else is_start[k]
+        classes += is_start[k]
     for k in range(size):
         # visits[k] = sum_{i < k} visits[i] R[i, k]. The first state of a closed class has 1 visit,
         # and a transient state has none.
-        visit, scale = float(closed[size * k + k]), 0.0
-        for i in range(k):
-            if closed[size * i + k] > 0.0:
-                visit = 0.0
+        visit, scale, start = float(is_start[k]), 0.0, k
         for i in range(k):
             term = float(visits[i] * rates[size * i + k])
-            added, its_scale = rescaled(term, float(visit_scales[i] + scales[size * i + k]))
-            visit, scale = scaled_sum(visit, scale, added, its_scale)
-        visits[k], visit_scales[k] = visit, scale
+            if term > 0.0:
+                added, its_scale = rescaled(term, float(visit_scales[i] + scales[size * i + k]))
+                visit, scale = scaled_sum(visit, scale, added, its_scale)
+                start = int(starts[i])
+        visits[k], visit_scales[k], starts[k] = visit, scale, start
     for k in range(size):
-        total, scale = 0.0, 0.0
-        for i in range(size):
-            if closed[size * i + k] > 0.0:
-                total, scale = scaled_sum(total, scale, float(visits[i]), float(visit_scales[i]))
-        # p[k] = visits[k] / (visits of its class) / classes
-        share = visits[k] / total if total > 0.0 else 0.0
-        scale = visit_scales[k] - scale
-        while scale < 0.0 and share > 0.0:
-            share *= 2.0**-512
-            scale += 1.0
-        distribution[first + stride * k] = share / classes
+        if starts[k] == k:
+            set_shares(k, size, classes, at, distribution, by_state)
 
 
-def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) -> float:
-    """Drop rates outside closed classes, set ``same``, and return the number of these classes.
+def set_shares(
+    start: int,
+    size: int,
+    classes: float,
+    at: tuple[int, int],
+    distribution: Vector,
+    by_state: tuple[Vector, Vector, Vector],
+) -> None:
+    """Set the states of a closed class: p[k] = visits[k] / (visits of the class) / classes."""
+    first, stride = at
+    visits, visit_scales, starts = by_state
+    total, total_scale = 0.0, 0.0
+    for k in range(start, size):
+        if starts[k] == start:
+            total, total_scale = scaled_sum(
+                total, total_scale, float(visits[k]), float(visit_scales[k])
+            )
+    for k in range(start, size):
+        if starts[k] == start:
+            share = visits[k] / total if total > 0.0 else 0.0  # a transient state is alone
+            scale = visit_scales[k] - total_scale
+            while scale < 0.0 and share > 0.0:
+                share *= 2.0**-512
+                scale += 1.0
+            distribution[first + stride * k] = share / classes
 
-    ``same[i, j]`` is 1 if the states i and j belong to the same closed class.
-    """
-    reach = scales  # the memory of the scales, which are not set yet
-    for k in range(size * size):
-        reach[k] = 1.0 if rates[k] > 0.0 or k // size == k % size else 0.0
-    for k in range(size):  # transitive closure (Warshall): reach[i, j] |= reach[i, k] reach[k, j]
-        for i in range(size):
-            if reach[size * i + k] > 0.0:
-                for j in range(size):
-                    reach[size * i + j] = max(reach[size * i + j], reach[size * k + j])
-    classes = 0.0
-    for i in range(size):
-        is_closed, is_first = True, True
-        for j in range(size):  # closed: every state that i reaches also reaches i
-            is_closed = is_closed and reach[size * i + j] <= reach[size * j + i]
-            is_first = is_first and not (j < i and reach[size * i + j] > 0.0)
-        for j in range(size):
-            same[size * i + j] = reach[size * i + j] if is_closed else 0.0
-        classes += 1.0 if is_closed and is_first else 0.0
-    for k in range(size * size):
-        rates[k], scales[k] = rescaled(float(rates[k]), 0.0)
-        rates[k] *= same[k]
-    return classes
 
-
-def eliminate(k: int, size: int, rates: Vector, scales: Vector) -> None:
+def eliminate(k: int, size: int, rates: Vector, scales: Vector, mixed: Vector) -> bool:
     """Eliminate state k: R[i, j] += R[i, k] R[k, j] / sum_{l < k} R[k, l], for i and j below k.
 
-    Also divide the rates from and to k by that sum.
+    Also divide the rates from and to k by that sum. Return whether it is positive. ``mixed`` is
+    positive for rows with scales other than 0.
     """
     leaving, scale = 0.0, 0.0
     for j in range(k):
@@ -199,27 +200,34 @@ def eliminate(k: int, size: int, rates: Vector, scales: Vector) -> None:
             leaving, scale, float(rates[size * k + j]), float(scales[size * k + j])
         )
     if leaving == 0.0:
-        return
+        return False
+    smallest = 1.0
     for j in range(k):
         place = size * k + j
         rates[place], scales[place] = rescaled(
             float(rates[place] / leaving), float(scales[place] - scale)
         )
+        if rates[place] > 0.0:
+            smallest = min(smallest, float(rates[place])) if scales[place] == 0.0 else 0.0
     for i in range(k):
         rate, its_scale = float(rates[size * i + k]), float(scales[size * i + k])
         if rate > 0.0:
-            for j in range(k):
-                # Divided first: the product of a rate and a probability is at most the rate.
-                place, term = size * i + j, rate * float(rates[size * k + j])
-                power, total = its_scale + scales[size * k + j], rates[place] + term
-                if power == scales[place] and term >= 2.0**-256 and total < 2.0**256:
-                    rates[place] = total  # what the general case gives, faster
-                else:
-                    term, power = rescaled(term, float(power))
+            # Divided first: the product of a rate and a probability is at most the rate.
+            if mixed[i] == 0.0 and rate * smallest >= 2.0**-256:
+                for j in range(k):  # the general case with scales of 0, faster
+                    rates[size * i + j] += rate * rates[size * k + j]
+            else:
+                mixed[i] = 1.0
+                for j in range(k):
+                    place = size * i + j
+                    term, power = rescaled(
+                        rate * float(rates[size * k + j]), float(its_scale + scales[size * k + j])
+                    )
                     rates[place], scales[place] = scaled_sum(
                         float(rates[place]), float(scales[place]), term, power
                     )
             rates[size * i + k], scales[size * i + k] = rescaled(rate / leaving, its_scale - scale)
+    return True
 
 
 def scaled_sum(one: float, scale: float, other: float, its_scale: float) -> tuple[float, float]:

@@ -76,10 +76,10 @@ class DeviationArrays(NamedTuple):
     gains: Vector
     """The regret of each action, then the gain of each pair."""
     rates: Vector
-    by_action: tuple[Vector, Vector]
-    """Workspace of a decision point, by action."""
-    by_pair: tuple[Vector, Vector]
+    scales: Vector
     """Workspace of a decision point, by pair of actions."""
+    by_action: tuple[Vector, Vector, Vector]
+    """Workspace of a decision point, by action."""
 
 
 def lay_out_deviations(
@@ -146,8 +146,8 @@ def lay_out_deviations(
         last_behavior=np.zeros(trees.sequences),
         gains=np.zeros(trees.sequences + keys.size),
         rates=np.zeros(pairs[-1]),
-        by_action=(np.zeros(maximum), np.zeros(maximum)),
-        by_pair=(np.zeros(longest**2), np.zeros(longest**2)),
+        scales=np.zeros(longest**2),
+        by_action=(np.zeros(maximum), np.zeros(maximum), np.zeros(maximum)),
     )
 
 

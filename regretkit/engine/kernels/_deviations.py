@@ -139,4 +139,4 @@ def set_fixed_point(j: int, behavior: Vector, deviations: DeviationArrays) -> No
     for k in range(begin, end):
         rates[k] += rates[first + stride * ((k - begin) % size)]
     chain, at = rates[begin:end], (first, stride)
-    set_stationary(size, at, behavior, chain, deviations.by_action, deviations.by_pair)
+    set_stationary(size, at, behavior, chain, deviations.scales, deviations.by_action)
