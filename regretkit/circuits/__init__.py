@@ -23,6 +23,7 @@ from regretkit.circuits._operations import ExplorationMixture as ExplorationMixt
 from regretkit.circuits._operations import LastIterateByAveraging as LastIterateByAveraging
 from regretkit.circuits._operations import MinkowskiSum as MinkowskiSum
 from regretkit.circuits._operations import Product as Product
+from regretkit.circuits._operations import Regularized as Regularized
 from regretkit.circuits._operations import Restart as Restart
 from regretkit.circuits._phi_regret import DeviationSet as DeviationSet
 from regretkit.circuits._phi_regret import FiniteDeviations as FiniteDeviations

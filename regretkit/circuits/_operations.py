@@ -514,6 +514,85 @@ class ExplorationMixture(SingleMinimizerCircuit):
 
 
 @define(eq=False)
+class Regularized(SingleMinimizerCircuit):
+    """Change a minimizer's utilities by a function of its strategy and of a reference point r.
+
+        x  =  the minimizer's strategy,    utility of the minimizer  =  change(u, x, r)
+        r <-  x  after iterations k, 2 k, ...
+
+    At first r is the first strategy. With ``u - mu (x - r)`` and ``CFR`` this is the reward
+    transformation of RTCFR+. Subtract the slope of a convex function psi, and the minimizer's
+    regret bounds the regret of the payoffs ``<u, x> - psi(x)``. The regret of u has no bound.
+
+    Parameters
+    ----------
+    minimizer
+        A minimizer.
+    change
+        A function of u, x and r, each of shape ``(dimension,)``, that returns the minimizer's
+        utility of this shape.
+    every
+        The period k, at least 1; by default r never changes.
+
+    Attributes
+    ----------
+    reference
+        r, shape ``(dimension,)``.
+
+    Examples
+    --------
+    Regret matching converges to the solution of a game with quadratic costs:
+
+    >>> from regretkit import RegretMatching
+    >>> player = Regularized(RegretMatching(2), lambda u, x, r: u - x)
+    >>> for _ in range(1_000):
+    ...     player.observe_utility([0.5, 0.0])
+    >>> player.next_strategy().round(2)
+    array([0.75, 0.25])
+
+    References
+    ----------
+    Meng et al. (2025), "Efficient last-iterate convergence in solving extensive-form games",
+    NeurIPS, for reference points that move. Their code moves r one iteration
+    earlier.
+    """
+
+    change: Callable[[Vector, Vector, Vector], Vector] = field(validator=validators.is_callable())
+    every: int | None = field(
+        default=None, validator=validators.optional(_validate.at_least_one), kw_only=True
+    )
+    reference: Vector = field(init=False, repr=False)
+
+    scale_free = False
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self.reference = self.minimizer.next_strategy().copy()
+
+    @property
+    def no_guarantee(self) -> str:
+        return "it bounds the regret of changed utilities"
+
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        return None
+
+    def _transform(self, strategy: Vector) -> Vector:
+        return strategy.copy()
+
+    def _inner(self, utility: Vector) -> Vector:
+        return self.change(utility, self.next_strategy(), self.reference)
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.minimizer.observe_utility(self.change(utility, strategy, self.reference))
+        if self.every is not None:
+            renew = (self.iteration + 1) % self.every == 0
+            self.reference = np.where(renew, strategy, self.reference)
+
+    def _value(self, utility: Vector) -> float:
+        return self.minimizer._value(utility)
+
+
+@define(eq=False)
 class LastIterateByAveraging(SingleMinimizerCircuit):
     """Play the average of a minimizer's strategies, so that the last iterate is an average.
 

@@ -25,9 +25,12 @@ from regretkit.play._algorithms import mccfr as mccfr
 from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
+from regretkit.play._algorithms import rtcfr_plus as rtcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
+from regretkit.play._algorithms import vad_cfr as vad_cfr
 from regretkit.play._averaging import Average as Average
 from regretkit.play._averaging import Averaging as Averaging
+from regretkit.play._averaging import Delayed as Delayed
 from regretkit.play._averaging import HorizonPower as HorizonPower
 from regretkit.play._averaging import Last as Last
 from regretkit.play._averaging import Linear as Linear

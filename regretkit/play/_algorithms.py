@@ -11,12 +11,13 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from attrs import evolve, field, frozen
 
-from regretkit._util._typing import Indices
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.circuits import (
     CFR,
     EFR,
     LocalRule,
+    Regularized,
     SharedStrategy,
     linear_swap_regret,
     trigger_regret,
@@ -40,8 +41,18 @@ from regretkit.minimizers.contrib import (
     AdaptiveAsymmetricRegretMatchingPlus,
     AsymmetricRegretMatchingPlus,
     HSDiscountedRegretMatching,
+    VolatilityAdaptiveRegretMatching,
 )
-from regretkit.play._averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
+from regretkit.play._averaging import (
+    Averaging,
+    Delayed,
+    HorizonPower,
+    Last,
+    Linear,
+    Power,
+    Quadratic,
+    Uniform,
+)
 from regretkit.play._orders import Alternating, Order, Simultaneous
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import DecisionDAG, Simplices, StrategySet
@@ -267,6 +278,24 @@ sapcfr_plus = Algorithm(AsymmetricRegretMatchingPlus, averaging=Quadratic())
 apcfr_plus = Algorithm(AdaptiveAsymmetricRegretMatchingPlus, averaging=Quadratic())
 """Asymmetric predictive CFR+: Meng et al. (2026)."""
 
+vad_cfr = Algorithm(VolatilityAdaptiveRegretMatching, averaging=Delayed(2.0, delay=500))
+"""VAD-CFR, one weight for all decision points: Li, Schultz, Hennes and Lanctot (2026).
+
+The average begins after 500 iterations.
+"""
+
+
+def _pulled(utility: Vector, strategy: Vector, reference: Vector) -> Vector:
+    return utility - 1e-3 * (strategy - reference)
+
+
+def _reward_transformation(domain: StrategySet, local: LocalRule) -> RegretMinimizer:
+    return Regularized(_minimizer(CFR, local, domain), _pulled, every=100)
+
+
+rtcfr_plus = Algorithm(RegretMatchingPlus, circuit=_reward_transformation, averaging=Last())
+"""RTCFR+ with the constants of its code, 0.001 and 100, last iterates: Meng et al. (2025)."""
+
 hs_pcfr_plus = Algorithm(PredictiveRegretMatchingPlus, averaging=HorizonPower(30.0))
 """Predictive CFR+ with a schedule for its average: Zhang, McAleer and Sandholm (2026).
 
@@ -331,6 +360,8 @@ ALGORITHMS = MappingProxyType(
         "pdcfr+": pdcfr_plus,
         "sapcfr+": sapcfr_plus,
         "apcfr+": apcfr_plus,
+        "vad-cfr": vad_cfr,
+        "rtcfr+": rtcfr_plus,
         "mccfr": mccfr,
         **{f"efr-{name.replace('_', '-')}": _efr(name) for name in _EFR},
         "linear-swap": linear_swap,

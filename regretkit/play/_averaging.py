@@ -11,7 +11,7 @@ from attrs.validators import ge, le
 
 from regretkit._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, finite, floats, whole_number
+from regretkit._util._validate import at_least_one, check_kind, finite, floats, whole_number
 from regretkit.games import Game, Profile
 from regretkit.games._game import is_finite
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -135,6 +135,37 @@ class Quadratic(Power):
     """
 
     power: float = field(default=2.0, init=False, repr=False)
+
+
+@frozen
+class Delayed(Power):
+    """Polynomial weights after a delay: w_t = t^power for t > delay.
+
+    Earlier weights are ``1e-200 t^power``. A run that ends before has an average, and a longer run
+    forgets these iterations.
+
+    Parameters
+    ----------
+    power
+        The exponent, from -1 to 40.
+    delay
+        Number of iterations before the average begins, at least 1.
+
+    Examples
+    --------
+    >>> averaging = Delayed(2.0, delay=2)
+    >>> [averaging.weight(t, None) for t in (1, 2, 3)]
+    [1e-200, 4e-200, 9.0]
+    """
+
+    delay: int = field(validator=at_least_one, kw_only=True)
+
+    def weight(self, t: int, horizon: int | None) -> float:
+        weight: float = float(t) ** self.power
+        return weight if t > self.delay else 1e-200 * weight
+
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return Averaging.weights(self, first, count, horizon)
 
 
 @frozen

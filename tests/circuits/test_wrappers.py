@@ -13,6 +13,7 @@ from regretkit.circuits import (
     Discount,
     ExplorationMixture,
     LastIterateByAveraging,
+    Regularized,
     Restart,
 )
 from regretkit.evaluation import RegretLedger
@@ -115,6 +116,54 @@ def test_exploring_mixes_the_minimizer_s_strategy_with_a_point(make, reference):
         np.testing.assert_allclose(x, expected, atol=1e-15)
         alone.observe_utility(u)
     assert ledger.regret_bounds()["top"].exact
+
+
+# Changed utilities
+
+
+@each_leaf
+def test_the_minimizer_learns_changed_utilities_and_the_reference_moves(make):
+    player = Regularized(make([2, 3]), lambda u, x, r: 2.0 * u - 0.5 * (x - r), every=4)
+    alone, reference = make([2, 3]), make([2, 3]).next_strategy()
+    for t, (x, u) in enumerate(meets(player, seed=2), 1):
+        np.testing.assert_allclose(x, alone.next_strategy(), atol=1e-12)
+        alone.observe_utility(2.0 * u - 0.5 * (x - reference))
+        reference = x if t % 4 == 0 else reference
+    np.testing.assert_array_equal(player.reference, reference)
+
+
+def test_costs_of_distance_move_the_equilibrium_of_matching_pennies_as_computed():
+    # Maximize x'Ay - mu |x|^2 and so for y: at the center for any mu, and anywhere for u alone.
+    game = rk.matrix_game([[1.0, -1.0], [-1.0, 1.0]])
+    players = [Regularized(rk.RegretMatchingPlus(2), lambda u, x, r: u - 0.5 * x) for _ in "xy"]
+    players[0].observe_utility([1.0, 0.0])
+    run = SelfPlay(game, players, averaging=Last()).run(2_000)
+    for strategy in run.average:
+        np.testing.assert_allclose(strategy, 0.5, atol=1e-3)
+
+
+@each_predictive
+def test_a_prediction_is_changed_at_the_strategy_without_it(make):
+    first, second = Regularized(make(3), lambda u, x, r: u - x), make(3)
+    for utility, prediction in np.random.default_rng(8).normal(size=(20, 2, 3)):
+        second.expect_utility(prediction - first.next_strategy())
+        first.expect_utility(prediction)
+        x = second.next_strategy()
+        np.testing.assert_allclose(first.next_strategy(), x, atol=1e-12)
+        first.observe_utility(utility)
+        second.observe_utility(utility - x)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"change": 3}, TypeError, "callable"),
+        ({"change": lambda u, x, r: u, "every": 0}, ValueError, "every must be"),
+    ],
+)
+def test_a_change_is_a_function_and_a_period_at_least_one(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Regularized(rk.RegretMatching(2), **arguments)
 
 
 # The average as the iterate

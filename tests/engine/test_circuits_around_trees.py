@@ -7,7 +7,14 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import CFR, RegretMatching, RegretMatchingPlus, SelfPlay
-from regretkit.circuits import EFR, Discount, ExplorationMixture, LastIterateByAveraging, Restart
+from regretkit.circuits import (
+    EFR,
+    Discount,
+    ExplorationMixture,
+    LastIterateByAveraging,
+    Regularized,
+    Restart,
+)
 from regretkit.play import Alternating, ExternalSampling, Linear, RandomPlayer, Simultaneous
 
 
@@ -66,6 +73,9 @@ CIRCUITS = {
     "last iterate": lambda tree: LastIterateByAveraging(plain(tree)),
     "discount": lambda tree: Discount(plain(tree), weight=float),
     "magnet": lambda tree: Magnet(plus(tree)),
+    "regularized": lambda tree: Regularized(
+        plus(tree), lambda u, x, r: u - 0.05 * (x - r), every=3
+    ),
     "price": lambda tree: Price(CFR(tree, rk.PredictiveRegretMatchingPlus)),
     "nested": lambda tree: ExplorationMixture(
         Magnet(Discount(plus(tree), weight=np.sqrt), mu=0.3), gamma=0.05

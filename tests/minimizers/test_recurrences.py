@@ -153,6 +153,31 @@ class Scheduled(DiscountedRegretMatching):
         super().update(g)
 
 
+class VolatilityAdaptive:
+    """Listing 5 of arXiv:2602.16928v2, for one information set."""
+
+    def __init__(self, actions):
+        self.R, self.m, self.t = [0.0] * actions, 0.0, 0
+        self.x = [1.0 / actions] * actions
+
+    def play(self):
+        return self.x
+
+    def learn(self, utility):
+        g, iteration = regret(utility, self.x), self.t
+        self.t += 1
+        size = max(abs(r) for r in g)
+        self.m = size if iteration == 0 else 0.1 * size + 0.9 * self.m
+        v = min(1.0, self.m / 2.0)
+        up, down = (self.t**e / (self.t**e + 1.0) for e in (1.5 - 0.5 * v, -0.1 - 0.5 * v))
+        boosted = [1.1 * r if r > 0.0 else r for r in g]
+        kept = [r * (up if r >= 0.0 else down) for r in self.R]
+        self.R = [max(-20.0, r) for r in add(kept, boosted)]
+        optimism = (1.0 - 0.5 * v) / (1.0 + iteration / 100.0)
+        kept = [r * (up if r >= 0.0 else down) for r in self.R]
+        self.x = in_proportion([r**1.5 for r in positive(add(kept, scaled(optimism, boosted)))])
+
+
 class NaiveAdaHedge:
     """The published rule: losses, and a mix loss M, for one simplex."""
 
@@ -225,13 +250,14 @@ FAMILY = {
     "stable": (partial(contrib.StablePredictiveRegretMatchingPlus, floor=FLOOR), Stable),
     "norm": (contrib.IREGPredictiveRegretMatchingPlus, NormKept),
     "scheduled": (partial(contrib.HSDiscountedRegretMatching, horizon=HORIZON), Scheduled),
+    "volatility": (contrib.VolatilityAdaptiveRegretMatching, VolatilityAdaptive),
     "adahedge": (m.AdaHedge, NaiveAdaHedge),
     "normalhedge": (m.NormalHedge, NaiveNormalHedge),
 }
 
 
 TWINS = LEAVES | FAMILY
-WITH_PREDICTIONS = [name for name in FAMILY if "hedge" not in name]
+WITH_PREDICTIONS = [name for name in FAMILY if "hedge" not in name and name != "volatility"]
 
 
 def atol_of(name):

@@ -59,6 +59,7 @@ NEEDY = {
     "MagneticMirrorDescent": partial(m.MagneticMirrorDescent, 3, rate=1.0, temperature=1.0),
     "DilatedMirrorDescent": partial(m.DilatedMirrorDescent, TREE, rate=1.0, temperature=1.0),
     "LastIterateByAveraging": lambda: c.LastIterateByAveraging(rk.RegretMatching(3)),
+    "Regularized": lambda: c.Regularized(rk.RegretMatching(3), lambda u, x, r: -u),
     "BestResponse": partial(rk.BestResponse, Simplices(3)),
     "ConicBlackwell": partial(m.ConicBlackwell, Ball([1e3, 0.0], 1.0)),
     "ConicBlackwell, kappa": partial(m.ConicBlackwell, Simplices(3), kappa=100.0),

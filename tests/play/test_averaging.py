@@ -8,7 +8,7 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import Average, games
-from regretkit.play import Averaging, Last, Linear, Power, Quadratic, Uniform
+from regretkit.play import Averaging, Delayed, Last, Linear, Power, Quadratic, Uniform
 
 EPSILON = np.finfo(np.float64).eps
 POWERS = [(Uniform(), 0.0), (Linear(), 1.0), (Quadratic(), 2.0)]
@@ -39,6 +39,23 @@ def test_iteration_t_weighs_t_to_the_power(averaging, power):
     assert [averaging.weight(t, None) for t in range(1, 2_000)] == [
         float(t) ** power for t in range(1, 2_000)
     ]
+
+
+def test_a_delayed_average_forgets_what_was_before():
+    strategies = np.random.default_rng(5).dirichlet(np.ones(3), size=9)
+    averaging = Delayed(2.0, delay=5)
+
+    late = averaged(strategies, averaging).strategy
+    early = averaged(strategies[:5], averaging).strategy
+
+    weights = np.arange(1.0, 10.0) ** 2
+    np.testing.assert_allclose(late, np.average(strategies[5:], axis=0, weights=weights[5:]))
+    np.testing.assert_allclose(early, np.average(strategies[:5], axis=0, weights=weights[:5]))
+    assert averaging.weights(1, 9, None).tolist() == [
+        averaging.weight(t, None) for t in range(1, 10)
+    ]
+    with pytest.raises(ValueError, match="delay"):
+        Delayed(2.0, delay=0)
 
 
 def test_an_average_of_nothing_or_of_what_does_not_count_is_refused():

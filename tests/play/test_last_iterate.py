@@ -158,6 +158,7 @@ def test_predictors_of_their_own_are_silenced_before_the_unaided_strategies_are_
         ("dcfr+", partial(m.DiscountedRegretMatchingPlus, alpha=1.5, shift=1.5), Power(4.0)),
         ("pdcfr+", partial(m.PredictiveDiscountedRegretMatchingPlus, alpha=2.3), Power(5.0)),
         ("sapcfr+", partial(m.contrib.AsymmetricRegretMatchingPlus, weight=1 / 3), Power(2.0)),
+        ("vad-cfr", m.contrib.VolatilityAdaptiveRegretMatching, Power(2.0)),
         ("apcfr+", partial(m.contrib.AdaptiveAsymmetricRegretMatchingPlus, limit=5.0), Power(2.0)),
     ],
 )

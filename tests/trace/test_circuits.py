@@ -8,7 +8,13 @@ from attrs import define, field
 from trace_steps import SIMPLICES, assert_traced
 
 import regretkit as rk
-from regretkit.circuits import Discount, ExplorationMixture, LastIterateByAveraging, Restart
+from regretkit.circuits import (
+    Discount,
+    ExplorationMixture,
+    LastIterateByAveraging,
+    Regularized,
+    Restart,
+)
 from regretkit.trace import UntraceableError, find_kernel
 
 HEDGE = partial(rk.Hedge, rate=0.3)
@@ -42,6 +48,9 @@ CIRCUITS = {
     "average": lambda s: LastIterateByAveraging(HEDGE(s)),
     "nested": lambda s: ExplorationMixture(
         LastIterateByAveraging(Discount(rk.RegretMatchingPlus(s), weight=float)), gamma=0.3
+    ),
+    "regularized": lambda s: Regularized(
+        rk.RegretMatchingPlus(s), lambda u, x, r: u - 0.1 * (x - r), every=3
     ),
     "several": SeveralParts,
 }

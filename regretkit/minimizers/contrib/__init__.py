@@ -12,6 +12,9 @@ from regretkit.minimizers.contrib._adaptive import (
 from regretkit.minimizers.contrib._adaptive import (
     IREGPredictiveRegretMatchingPlus as IREGPredictiveRegretMatchingPlus,
 )
+from regretkit.minimizers.contrib._adaptive import (
+    VolatilityAdaptiveRegretMatching as VolatilityAdaptiveRegretMatching,
+)
 from regretkit.minimizers.contrib._smooth import (
     ExtragradientRegretMatchingPlus as ExtragradientRegretMatchingPlus,
 )

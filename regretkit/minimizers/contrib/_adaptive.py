@@ -222,6 +222,71 @@ class IREGPredictiveRegretMatchingPlus(RegretRule):
         return self.link(self.simplices.add(self.regrets, self.predicted_regrets))
 
 
+@define(eq=False)
+class VolatilityAdaptiveRegretMatching(RegretRule):
+    """Discounted regret matching whose exponents follow the size of regrets: the rule of VAD-CFR.
+
+    In iteration t, with g = u - <u, x>, and h = g with positive entries multiplied by 1.1,
+
+        m  <-  0.9 m + 0.1 max |g|,    m = max |g| for t = 1
+        v  =  min(1, m / 2)
+        d(R)  =  R f(1.5 - v / 2) where R >= 0,  R f(-0.1 - v / 2) elsewhere
+        R  <-  max(d(R) + h, -20)
+        x  =  [d(R) + o h]+^1.5 / sum,    o = (1 - v / 2) / (1 + (t - 1) / 100)
+
+    with f(e) = 1 / (1 + t^-e). Constants are in units of payoff, so the rule suits payoffs of a few
+    units. The paper searched for it by programs that write programs. No bound is known.
+
+    Attributes
+    ----------
+    magnitude
+        m, shape ``(blocks,)``.
+
+    Examples
+    --------
+    >>> player = VolatilityAdaptiveRegretMatching(2)
+    >>> player.observe_utility([1.0, 0.0])
+    >>> player.regrets, player.magnitude
+    (array([ 0.55, -0.5 ]), array([0.5]))
+    >>> player.next_strategy()
+    array([1., 0.])
+
+    References
+    ----------
+    Li, Schultz, Hennes and Lanctot (2026), "Discovering multiagent learning algorithms with large
+    language models", arXiv:2602.16928, listing 5 of its second version, with one m for each
+    information set.
+    """
+
+    expected: Vector = state()
+    magnitude: Vector = state("block")
+
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        volatility = np.minimum(self.magnitude / 2.0, 1.0)
+        kept, other = (
+            self.simplices.repeat(1.0 / (1.0 + np.power(1.0 * t, volatility / 2.0 - base)))
+            for base in (1.5, -0.1)
+        )
+        boosted = np.where(regret > 0.0, 1.1 * regret, regret)
+        return np.maximum(regrets * np.where(regrets >= 0.0, kept, other) + boosted, -20.0)
+
+    def link(self, regrets: Vector) -> Vector:
+        return self.simplices.normalize(np.maximum(regrets, 0.0) ** 1.5)
+
+    def _propose(self) -> Vector:
+        # The listing discounts R a second time, with the exponents and t of the last iteration.
+        return self.link(self.accumulate(self.regrets, self.expected, max(self.iteration, 1)))
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        regret = self.simplices.regret(utility, strategy)
+        size = self.simplices.max(np.abs(regret))
+        self.magnitude = np.where(self.iteration == 0, size, 0.9 * self.magnitude + 0.1 * size)
+        self.regrets = self.accumulate(self.regrets, regret, self.iteration + 1)
+        optimism = 1.0 - np.minimum(self.magnitude / 4.0, 0.5)
+        optimism /= 1.0 + self.iteration / 100.0
+        self.expected = self.simplices.repeat(optimism) * regret
+
+
 def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:
     """Return ``[v + c]+`` with the c in each block for which its norm is the positive ``length``.
 
