@@ -128,7 +128,7 @@ class RegretTracker:
             self.then()
 
     def sums(self) -> list[Any]:
-        """Return all numbers and arrays of the sums, ``products`` last."""
+        """Return the tracker's numbers and arrays, for ``load``."""
         return [*(getattr(self, name) for name in _SUMS), *self.products]
 
     def load(self, sums: Sequence[Any]) -> None:

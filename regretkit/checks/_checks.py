@@ -86,7 +86,7 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
 def checks_of(minimizer: RegretMinimizer) -> list[Check]:
     """Return the checks that apply to a minimizer.
 
-    These are all checks, without the growth of regret if a part has ``no_guarantee``.
+    If a part has ``no_guarantee``, the growth of regret is not checked.
 
     Examples
     --------

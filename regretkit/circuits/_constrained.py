@@ -59,8 +59,8 @@ def _feasible_point(source: StrategySet, matrix: Vector, bound: Vector) -> Vecto
         weights = prices / unit
         shares, violated = weights / weights.max(), max(-upper, 0.0) / weights.max()
         raise ValueError(
-            f"the constraints cannot be met by any x of {quote(source)}: added up with "
-            f"weights {shorten(str(shares))} they are broken by {violated:.6g} at least"
+            f"the constraints cannot be met by any x of {quote(source)}: the sum with weights "
+            f"{shorten(str(shares))} is violated by {violated:.6g} at least"
         )
     return point[:-1]
 

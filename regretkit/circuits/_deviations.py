@@ -706,7 +706,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
     """All linear maps of the strategies of a decision tree to themselves.
 
     A mediator draws a recommendation x. The player may query it at any time. The answer to a query
-    is the recommended action at the next decision point k after the last recommended sequence s.
+    is the recommended action at a decision point k that follows the answers so far, the sequence s.
     The coefficients c are a strategy of this problem, a flow through a ``DecisionDAG`` of pairs. At
     pair (j, s) the player is at decision point j, and the recommendations so far are s. It either
     plays an action a of j, which leads to the pairs (k, s) of the decision points k after a. Or it
@@ -814,8 +814,8 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
             x  <-  p (I - (1 - p) A)^-1 x  =  x + (1 - p) (I - (1 - p) A)^-1 (A x - x)
 
         starts at z. Each step is a mean of powers of A, so it stays in the set. An eigenvector of
-        eigenvalue r shrinks by ``p / |1 - (1 - p) r|``. The coordinates are coordinates of the
-        set's affine hull, because powers of A may grow outside of it.
+        eigenvalue r shrinks by ``p / |1 - (1 - p) r|``. The code computes in coordinates of the
+        set's affine hull, because powers of A may grow outside of the hull.
         """
         from scipy.linalg import lu_factor, lu_solve
 

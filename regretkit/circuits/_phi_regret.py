@@ -242,8 +242,8 @@ class PhiRegret(Circuit):
     minimizer
         A minimizer on ``maps.coefficients``.
     maps
-        The set of maps: constants for external regret, pairs for internal regret, all stochastic
-        matrices for swap regret.
+        The set of maps: ``constant_maps`` for external regret, ``internal_maps`` for internal
+        regret, ``StochasticMatrices`` for swap regret.
     steps
         If given, play the mean of this many iterates of the map instead of a fixed point:
 

@@ -42,7 +42,7 @@ def stationary_distribution(matrix: ArrayLike) -> Vector:
     Returns
     -------
     Vector
-        Shape ``(..., n)``. A chain has the bits that it would have alone.
+        Shape ``(..., n)``. Several chains give the same bits as each chain alone.
 
     Examples
     --------

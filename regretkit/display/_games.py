@@ -357,7 +357,7 @@ def draw_game(
     game
         The game to draw.
     limit
-        Most histories, or outcomes of a normal form, to draw; at least 1.
+        Largest number of histories, or outcomes of a normal form, to draw; at least 1.
     title
         Text above the figure; by default the name of the game.
     figsize, ax

@@ -69,7 +69,7 @@ def heat_map(
         Labels, as ``"K"``, or pairs of a player and a label or number, as ``(0, "K")`` or
         ``(0, 2)``. By default all, up to ``limit``.
     limit
-        Most information sets to draw by default, at least 1. The reached ones with the largest
+        Largest number of information sets to draw, at least 1. The reached ones with the largest
         entropy are chosen.
     title, figsize, ax
         See ``display``.

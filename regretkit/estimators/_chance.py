@@ -145,7 +145,7 @@ class ChanceSampling(Estimator, Stateful):
     _draws: ChanceDraws | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def draws(self, game: Game) -> ChanceDraws:
-        """Return the chance moves of a game, with a cache of the last game."""
+        """Return the chance moves of a game. Those of the last game are cached."""
         if self._draws is None or self._draws.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(

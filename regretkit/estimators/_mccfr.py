@@ -278,7 +278,7 @@ class ExternalSampling(TraversalEstimator):
     References
     ----------
     Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
-    extensive games", NIPS. The tests check the mean over all samples, not the text.
+    extensive games", NIPS. The text was not read; tests check the mean over samples.
     """
 
     def _choose(self) -> Choose:
@@ -324,7 +324,7 @@ class OutcomeSampling(TraversalEstimator):
     References
     ----------
     Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
-    extensive games", NIPS. The tests check the mean over all samples, not the text.
+    extensive games", NIPS. The text was not read; tests check the mean over samples.
     """
 
     exploration: float = field(default=0.6, kw_only=True, validator=share)
@@ -384,7 +384,7 @@ class AverageStrategySampling(TraversalEstimator):
     ----------
     Gibson, Burch, Lanctot and Szafron (2012), "Efficient Monte Carlo counterfactual regret
     minimization in games with many player actions", NIPS, where s is a sampled estimate of this
-    sum. The tests check the mean over all samples, not the text.
+    sum. The text was not read; tests check the mean over all samples.
     """
 
     epsilon: float = field(default=0.05, kw_only=True, validator=above_zero_to_one)
@@ -438,7 +438,7 @@ class BanditFeedback(Estimator, Stateful):
         A random generator, or its seed. It draws one number for each player with more than one
         action.
     baseline
-        c, in units of payoff: 0 in EXP3, the largest payoff in EXP3-IX, which is stated for losses.
+        c, in units of payoff. EXP3 has 0. EXP3-IX has the largest payoff, because it uses losses.
     implicit
         Implicit exploration, at least 0.
 
@@ -460,8 +460,8 @@ class BanditFeedback(Estimator, Stateful):
     ----------
     Auer, Cesa-Bianchi, Freund and Schapire (2002), "The nonstochastic multiarmed bandit problem",
     SIAM Journal on Computing 32(1). Neu (2015), "Explore no more: improved high-probability regret
-    bounds for non-stochastic bandits", NIPS, for implicit exploration. The tests check the mean and
-    the regret, not the texts.
+    bounds for non-stochastic bandits", NIPS, for implicit exploration. Neither text was read; tests
+    check the mean and the regret.
     """
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)

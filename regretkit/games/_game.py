@@ -265,7 +265,7 @@ def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str
     """Raise a ValueError unless a strategy lies in its player's set."""
     if not domain.contains(strategy, atol=ATOL):
         raise ValueError(
-            f"{name} must be one of player {player}'s, a point of {quote(domain)} within "
+            f"{name} must be a strategy of player {player}, a point of {quote(domain)} within "
             f"{ATOL:g}, got {format_array(strategy)}{_sequence_form(domain)}"
         )
 

@@ -151,8 +151,8 @@ class GraphGame(Game[Simplices]):
     def from_rules(cls, rules: Rules, *, name: str | None = None) -> "GraphGame":
         """Build the graph of a game from its rules, merging histories with equal ``Rules.state``.
 
-        A check compares two histories of each node, and their children. It may miss a ``state``
-        that lacks a value on which only later moves depend.
+        A check compares two histories of each node, and their children. It cannot detect that
+        ``state`` lacks a value if only later moves depend on this value.
         """
         return cls(*_distinct(rules), name)
 
@@ -246,7 +246,7 @@ class GraphGame(Game[Simplices]):
         """Return the weight of each action in averages.
 
             w(a)  =  sum over paths to nodes of the information set of
-                     product of the probabilities of the player's and chance's moves, and of a
+                     (probability of the player's and chance's moves on the path) b(a)
 
         An average strategy is the sum of these weights, divided by their sum over the actions.
         """

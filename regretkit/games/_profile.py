@@ -79,7 +79,7 @@ _RECORD = {"information_set", "label", "actions", "probabilities"}
 
 
 class Profile(tuple[Vector, ...]):
-    """One strategy for each player: a tuple of vectors with the players' strategy sets.
+    """One strategy for each player: a tuple of vectors, and the players' strategy sets.
 
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
     information set with the label ``"Kb"``. ``profile[1, "Kb"]`` and ``profile[1, 4]`` select the

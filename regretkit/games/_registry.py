@@ -116,7 +116,7 @@ def load(text: str | PathLike[str]) -> Game:
         return from_openspiel(text.removeprefix(OPENSPIEL).strip())
     name, positional, keywords = _parsed(text)
     if name in _RULES and name not in _FACTORIES:
-        raise MemoryError(f"no memory holds the tree of {name}; {PLAY_BY_RULES}")
+        raise MemoryError(f"the tree of {name} is too large for any memory; {PLAY_BY_RULES}")
     return _found(_FACTORIES, name, keywords)(*positional, **keywords)
 
 

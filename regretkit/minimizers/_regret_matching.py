@@ -67,7 +67,7 @@ class RegretRule(SimplexRule):
             self.last_strategy = self.simplices.uniform()
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
-        """Return R after iteration ``t``, from 1, whose regret is ``regret``; a new array."""
+        """Return R after iteration ``t`` (1, 2, ...) with the given ``regret``; a new array."""
         return self.simplices.add(regrets, regret)
 
     def link(self, regrets: Vector) -> Vector:

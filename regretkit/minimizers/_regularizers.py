@@ -98,8 +98,8 @@ class Tsallis(Regularizer):
     """Negative Tsallis entropy: ``phi(x) = (1 - sum of x^q) / (1 - q)``.
 
     Its leaders have weights ``((1 - q) / q (level - rate scores))^(-1 / (1 - q))``, with the level
-    at which they sum to 1. These weights decrease polynomially in the difference of scores. For q
-    to 1 they converge to exponential weights.
+    at which they sum to 1. These weights decrease polynomially in the difference of scores. As q
+    approaches 1, they converge to exponential weights.
 
     Parameters
     ----------

@@ -245,7 +245,7 @@ def play_match(
     generator
         The random generator of chance moves, or its seed. Agents have their own generators.
     rotate
-        Whether agents change places after every round, so that each is every player in turn.
+        Whether each agent takes the place of the next player after every round.
     bounds
         The least and the largest payoff of any player, for intervals with guaranteed coverage. The
         default is the range of the game's payoffs, if it has a tree.

@@ -445,8 +445,8 @@ class Recorder(_Table, Stateful):
           gain of ``sampled_local_best_response`` in 100 plays, summed over players. It estimates a
           lower bound of ``"nash_conv"`` and needs no tree.
         - Of the last iterate: ``"last_nash_conv"``.
-        - Of the run: ``"seconds"`` without callbacks, and ``"visited"``, the number of visited
-          histories or outcomes of a normal form. Each exact utility visits all of them.
+        - Of the run: ``"seconds"`` of play, without the time of callbacks; and ``"visited"``, the
+          number of visited histories or outcomes of a normal form. An exact utility visits all.
         - Of all iterations, the largest among players in units of payoff: ``"external_regret"``,
           and in normal forms ``"swap_regret"``. They need the NumPy engine, except the external
           regret of regret matching.

@@ -195,8 +195,8 @@ class Run(Stateful, abc.ABC):
         path
             The file.
         parts, options
-            The constructor's arguments: game, minimizers, order and so on, with the same
-            configuration and in any state. The file has numbers and strings, such as ``horizon``.
+            The constructor's arguments: game, minimizers, order and so on, built as for the saved
+            run. The file replaces their states, and arguments such as ``horizon``.
         callbacks
             The callbacks that were saved with the run. Their state is restored.
         """

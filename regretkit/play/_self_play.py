@@ -200,7 +200,7 @@ class SelfPlay(Run):
         return nash_conv(self.game, self.average)
 
     def exploitability(self) -> float:
-        """Return ``exploitability`` of ``average``: the mean over players of that gain."""
+        """Return ``exploitability`` of ``average``: the mean gain of players' best responses."""
         return exploitability(self.game, self.average)
 
     def __repr__(self) -> str:

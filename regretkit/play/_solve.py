@@ -148,10 +148,11 @@ def solve(
         with one strategy for each original information set, without a convergence guarantee.
     exact
         Return an ``ExactSolution`` instead of a run: an equilibrium of a two-player constant-sum
-        game, exact up to rounding. ``solve_zero_sum`` solves normal forms and small trees. From
-        4,500 sequences, ``finish`` runs DCFR, or PDCFR+ in games without chance, and after 12,000
-        iterations the linear program follows. ``finish`` alone solves public games. It also solves
-        games with an algorithm, an engine or a time limit, by default one minute.
+        game, exact up to rounding. ``solve_zero_sum`` solves normal forms and trees of less than
+        4,500 sequences. For larger trees, ``finish`` runs DCFR, or PDCFR+ in games without chance,
+        for at most 12,000 iterations; if it fails, ``solve_zero_sum`` follows. Only ``finish`` is
+        used for public games, and if you pass an algorithm, an engine or a time limit. Then the
+        default time limit is one minute.
 
     Notes
     -----

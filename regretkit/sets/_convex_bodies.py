@@ -42,7 +42,7 @@ class Box(_SetOfArguments):
             )
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        """Return the largest ``<utility, x>``, and its corner, with ``low`` where u is 0."""
+        """Return the largest ``<utility, x>``, and a corner with this value: ``low`` if u <= 0."""
         utility = _validate.vector(utility, self.dimension, "utility")
         corner = np.where(utility > 0.0, self.high, self.low)
         return float(utility @ corner), corner
@@ -88,7 +88,7 @@ class Ball(_SetOfArguments):
         self.radius, self.dimension = float(radius), self.center.size
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        """Return the largest ``<utility, x>``, and its point, the center if all utilities are 0."""
+        """Return the largest ``<utility, x>``, and a point with this value: the center if u = 0."""
         utility = _validate.vector(utility, self.dimension, "utility")
         value = float(utility @ self.center) + self.radius * length(utility)
         return value, self.center + self.radius * _direction(utility)

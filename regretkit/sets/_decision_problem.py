@@ -215,7 +215,7 @@ class DecisionDAG(StrategySet):
     # As a strategy set
 
     def best_values(self, utility: ArrayLike) -> Vector:
-        """Return the value of each sequence before best actions, shape ``(dimension,)``.
+        """Return the value of each sequence if the best actions follow, shape ``(dimension,)``.
 
         v[a] = u[a] + sum of max v over the actions of each decision point after a
         """
@@ -229,7 +229,7 @@ class DecisionDAG(StrategySet):
         return self.best_response_by_values(self.best_values(utility))
 
     def best_response_by_values(self, values: Vector) -> tuple[float, Vector]:
-        """Return the ``best_response`` to a utility with these ``best_values``."""
+        """Return the ``best_response`` to a utility, given its ``best_values``."""
         _, behavior = self.simplices.best_response(values[1:])
         return float(values[0]), self.sequence_form(behavior)
 

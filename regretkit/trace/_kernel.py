@@ -172,7 +172,7 @@ class Kernel:
 
     @property
     def further(self) -> list[tuple[Vector | None, bool]]:
-        """The further arrays of ``state``: values (None for workspace), and whether by action."""
+        """The other arrays of ``state``: values (None for workspace), and whether by action."""
         return [(array.constant, array.by_action) for array in self.arrays if not array.name]
 
     @property
@@ -191,7 +191,7 @@ class Kernel:
         return tuple(self.parameters.updates)
 
     def parameters_at(self, iteration: int) -> Sequence[float]:
-        """Return the parameters of an iteration, for a rule without scalar state."""
+        """Return the parameters of an iteration, if the rule has no numbers in its state."""
         constants = self.parameters.constants
         if constants is not None:
             return constants

@@ -505,7 +505,7 @@ class _Tracing:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number and not isinstance(value, np.ndarray):
             raise UntraceableError(
-                f"_learn changes self.{path}, which is neither an array nor a number before; "
+                f"_learn sets self.{path}, which was neither an array nor a number; "
                 "declare an array with state()"
             )
         raise _LearnedError(path)

@@ -176,7 +176,7 @@ def test_rounding_errors_violate_nothing():
 def test_a_refusal_is_its_own_proof():
     matrix, bound = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), np.array([0.5, 0.25])
     # Added up, 2 x + y + z <= 3/4, and on the simplex that is 1 or more.
-    with pytest.raises(ValueError, match=r"weights \[1\. 1\.\] they are broken by 0\.25 at least"):
+    with pytest.raises(ValueError, match=r"weights \[1\. 1\.\] is violated by 0\.25 at least"):
         restricted(rk.RegretMatching(3), matrix, bound)
 
 

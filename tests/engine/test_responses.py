@@ -195,11 +195,11 @@ def test_what_is_no_strategy_is_refused_as_numpy_does(used, at_once):
         np.append(1.0, np.tile([2.0, -1.0], second.size // 2)),
     ]
     for strategy in broken:
-        with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
+        with pytest.raises(ValueError, match=r"profile\[1\] must be a strategy of player 1"):
             nash_conv(game, [first, strategy])
-        with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
+        with pytest.raises(ValueError, match=r"profile\[1\] must be a strategy of player 1"):
             best_response(game, 0, [first, strategy])
-        with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
+        with pytest.raises(ValueError, match=r"profile\[1\] must be a strategy of player 1"):
             nash_conv(game, iter([first, strategy]))
         best_response(game, 1, [first, strategy])  # whose own is ignored
     with pytest.raises(ValueError, match="must be finite"):

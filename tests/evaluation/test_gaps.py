@@ -190,7 +190,7 @@ UNIFORM, THIRDS, PLAIN = uniform(KUHN), np.ones(3) / 3, games.uniform_behavior
 test_what_has_no_meaning_is_refused = refusals(
     (duality_gap, (THREE, uniform(THREE)), ValueError, "two players for a saddle point, got 3"),
     (security_value, (THREE, 0, uniform(THREE)[0]), ValueError, "two players in extensive form"),
-    (security_value, (KUHN, 0, np.ones(13)), ValueError, "strategy must be one of player 0's"),
+    (security_value, (KUHN, 0, np.ones(13)), ValueError, "strategy must be a strategy of player 0"),
     (best_response, (KUHN, 2, UNIFORM), ValueError, "player must be one of 0 to 1, got 2"),
     (nash_conv, (KUHN, UNIFORM[:1]), ValueError, "1 strategies, but the game has 2 players"),
     (nash_conv, (KUHN, [{"j": [1, 0], "Jb": [1, 0]}, PLAIN]), ValueError, "did you mean 'Jb'"),

@@ -250,8 +250,8 @@ def test_the_name_of_an_endgame_is_loaded_again(games, key):
 
 test_bad_endgames_are_refused = refusals(
     ({"board": "2c2d2h3c2c"}, "has 2c twice"),
-    ({"ranges": ("22", "KK")}, r"ranges\[0\] has no hand of positive weight without a card of"),
-    ({"ranges": ("AA", "")}, r"ranges\[1\] has no hand of positive weight"),
+    ({"ranges": ("22", "KK")}, r"ranges\[0\] is empty: it needs a hand without a card of"),
+    ({"ranges": ("AA", "")}, r"ranges\[1\] is empty"),
     (
         {"board": "2c2d3c3d", "ranges": ALL, "deck": "2-4cd"},
         "deck must have 5 cards besides the board, .* got '2-4cd'",

@@ -156,7 +156,7 @@ def test_blanks_and_zeros_do_not_change_sizes():
 test_bad_sizes_are_refused = refusals(
     ("50", "bets", "bets has the size '50' without a known unit; write '50%' of the pot"),
     ("100.50 %", "bets", "'100.50 %' without a known unit"),
-    ("0%", "bets", "bets has the size '0%', of no chips; write"),
+    ("0%", "bets", "bets has the size '0%', which is zero; write"),
     ("2.5x", "bets", "bets has the size '2.5x', but no bet comes before"),
     (50, "bets", "bets must be a text such as '50%,a', a pair or a mapping, got 50"),
     call=parse_sizes,

@@ -142,7 +142,7 @@ test_strategies_by_hand_that_do_not_fit_are_refused = refusals(
     *(({"J": p}, ValueError, "from 0 to 1 that sum") for p in ([1.5, -0.5], [0.5, 0.4])),
     ({"J": [0.5, np.nan]}, ValueError, "got .*nan"),
     ({"J": [1, 0], (0, "J"): [0, 1]}, ValueError, r"\(0, 'J'\) twice"),
-    ({0: np.ones(13)}, ValueError, "must be one of player 0's"),
+    ({0: np.ones(13)}, ValueError, "must be a strategy of player 0"),
     ({"J": {"p": 1.0}}, TypeError, "must be numbers"),
     ([1], TypeError, "strategies must be a mapping"),
     call=Profile.uniform(kuhn_poker()).replace,

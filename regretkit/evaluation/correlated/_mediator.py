@@ -30,10 +30,10 @@ class MediatorGame(Game[StrategySet]):
         the mediator earns   w(p) - penalty * sum over i of g_i(p, c_i)
         deviator i earns     penalty * g_i(p, c_i)
 
-    The mediator plays a zero-sum game against all deviators, and ``nash_conv`` is the distance
-    between two bounds on its value. For any penalty, the upper bound holds for the objective of
-    every equilibrium. If the penalty is large enough for the game, the value is the optimum.
-    Otherwise gains remain. A much larger penalty slows convergence.
+    The mediator plays a zero-sum game against all deviators. A profile bounds the value of this
+    game from both sides, and ``nash_conv`` is the distance of the bounds. For any penalty, no
+    equilibrium has an objective above the upper bound. If the penalty is large enough for the game,
+    the value is the optimum. Otherwise gains remain. A much larger penalty slows convergence.
 
     Parameters
     ----------

@@ -154,8 +154,8 @@ class CorrelatedPlan:
     """A distribution over joint plans: tuples of pure strategies that a mediator recommends.
 
     The mediator draws a joint plan before the game. When a player reaches an information set, the
-    mediator recommends the plan's action there. Actions at information sets that affect no
-    recommendation and no deviation are drawn uniformly.
+    mediator recommends the plan's action there. Actions that affect neither a recommendation nor
+    the gain of a deviation are drawn uniformly.
 
     Examples
     --------

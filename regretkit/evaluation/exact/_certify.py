@@ -283,8 +283,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
 
     Payoffs and chance probabilities are read as the simplest fractions within rounding: 0.1 as
     1/10. The profile should be an equilibrium up to rounding, such as from ``finish`` or
-    ``solve_zero_sum``. With its supports, each player's strategy solves the linear system of
-    ``finish``, here in integers:
+    ``solve_zero_sum``. The linear system of ``finish`` for the supports of the profile determines
+    each player's strategy. Here it is solved in integers:
 
     1. Elimination modulo 2^31 - 1 selects independent equations.
     2. Free unknowns become short binary fractions near the profile.

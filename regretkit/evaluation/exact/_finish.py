@@ -279,8 +279,9 @@ def finish(
 ) -> ExactSolution:
     """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
-    The run gives supports S and T: the sequences of its current strategies, and those whose average
-    probability exceeds their loss against the opponent's average. Let A be the payoffs of player 0.
+    The run gives supports S and T. They contain the sequences of the current strategies, and each
+    sequence whose average probability is larger than its loss against the opponent's average. Let A
+    be the payoffs of player 0.
     Strategies satisfy ``E x = e`` and ``F y = f``, and q are the values of player 1's decision
     points. If S and T are the supports of an equilibrium, it solves
 
@@ -304,7 +305,8 @@ def finish(
     time_limit
         Stop after about this number of seconds with a warning, and return the best strategies so
         far, with their ``gap``; ``method`` names the reason. A system that does not fit into memory
-        also stops. If the payoff matrix of a public game does not fit, the run continues alone.
+        also stops. If the payoff matrix of a public game does not fit, no systems are solved, and
+        only the run continues.
     iterations
         Stop at this iteration of the run, in the same way; by default unlimited.
 

@@ -195,7 +195,7 @@ class Battleship(NamedRules, name="battleship"):
         return np.where(h.sunk.all(axis=2).any(axis=1), TERMINAL, h.length % 2)
 
     def legal(self, h: Batch) -> Mask:
-        """Return cells to shoot at, or placements of the next ship, numbered after the cells."""
+        """Return the legal cells to shoot at, or placements of a ship. Cells have lower numbers."""
         player = h.length % 2
         if h.length >= self._placing:
             fired = h.fired[:, player]

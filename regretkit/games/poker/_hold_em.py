@@ -76,7 +76,7 @@ def parse_sizes(text: str, name: str = "bets") -> tuple[BetSize, ...]:
         if unit == "x" and name != "raises":
             raise ValueError(f"{name} has the size {quote(part)}, but no bet comes before; {_HINT}")
         if any(digits and not float(digits) for digits in (number, streets, maximum)):
-            raise ValueError(f"{name} has the size {quote(part)}, of no chips; {_HINT}")
+            raise ValueError(f"{name} has the size {quote(part)}, which is zero; {_HINT}")
         if all_in or unit:
             sizes.append(BetSize(all_in or unit, float(number or 0)))
         else:
@@ -341,7 +341,7 @@ def hold_em(
     isomorphism
         Whether to merge symmetric suits. Suits are symmetric if exchanging them changes neither the
         board nor the weight of any hand. Rivers that differ only by symmetric suits share one
-        subtree, and hands that do share one strategy.
+        subtree, and such hands share one strategy.
 
     Examples
     --------
@@ -421,7 +421,7 @@ def _alive(weights: _Both, cards: Indices, dealt: Indices) -> tuple[_Hands, _Bot
     for player, places in enumerate(alive):
         if not places.size:
             raise ValueError(
-                f"ranges[{player}] has no hand of positive weight without a card of the board, "
+                f"ranges[{player}] is empty: it needs a hand without a card of the board, "
                 f"{card_names(dealt.tolist())}"
             )
     first, second = alive
