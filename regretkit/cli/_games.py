@@ -16,7 +16,7 @@ from regretkit.display._style import aligned, file_of
 from regretkit.games import NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.sets import Simplices
-from regretkit.trace import UntraceableError, describe_kernel
+from regretkit.trace import UntraceableError, as_javascript, describe_kernel, find_kernel
 from regretkit.workbench._names import algorithm_of, load_game
 
 RULES_ALONE = {"phantom_tic_tac_toe": games.PhantomTicTacToe}
@@ -159,8 +159,9 @@ def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
 @click.command("trace", short_help="Show the compiled code of a rule.")
 @click.argument("name", metavar="NAME")
 @click.option("--driver", is_flag=True, help="Also show the loops over the game that call it.")
+@click.option("--javascript", is_flag=True, help="Show a script for Node.js or a browser instead.")
 @types.as_json
-def show_trace(name: str, driver: bool) -> int:
+def show_trace(name: str, driver: bool, javascript: bool) -> int:
     """Show the compiled code of the rule NAME: its graph, and the loops generated from it.
 
     NAME is an algorithm, such as cfr+, or a rule of yours as my_rule.py:MyRule, with
@@ -169,7 +170,8 @@ def show_trace(name: str, driver: bool) -> int:
     with reporting("NAME"):
         rule = algorithm_of(name).minimizer(Simplices([2, 3]))
     try:
-        text = describe_kernel(rule, exact=True)
+        described = as_javascript(find_kernel(rule, exact=True)) if javascript else ""
+        text = described or describe_kernel(rule, exact=True)
     except UntraceableError as error:
         raise Failure(f"NAME: {name} cannot be traced: {reason(error)}") from error
     if driver:

@@ -112,6 +112,7 @@ def test_a_rule_is_shown_as_it_is_traced(report):
     assert "alpha=3" in text
     assert report("trace", MINE)["text"] != report("trace", "rules.py:Mine")["text"]
     assert "def forward(" in report("trace", "cfr+", "--driver")["text"]
+    assert "let s0 = state[0]" in report("trace", MINE, "--javascript")["text"]
 
 
 # solve
