@@ -17,9 +17,6 @@ _ZERO, _RESOLUTION = np.zeros(()), np.array(RESOLUTION)
 
 _LARGEST_INDEX = np.iinfo(np.uint32).max
 
-_PIECE = 1 << 15
-"""Number of entries that fit into a processor's cache during several passes."""
-
 _SHORT = 10
 """Mean length of segments below which ``maximum.at`` is faster than ``reduceat``."""
 _FEW = 20
@@ -40,15 +37,7 @@ def zero_cancelled(totals: Vector, magnitudes: Vector) -> Vector:
 
     Otherwise regret matching would play an action for a rounding error of 1e-17.
     """
-    if totals.size > _PIECE:
-        bound = RESOLUTION * max(magnitudes.max(), -magnitudes.min())
-        for start in range(0, totals.size, _PIECE):
-            part = totals[start : start + _PIECE]
-            # One bound for all magnitudes rules out most pieces quickly.
-            if np.abs(part).min() <= bound:
-                zero_cancelled(part, magnitudes[start : start + _PIECE])
-    else:
-        np.copyto(totals, _ZERO, where=abs(totals) <= abs(_RESOLUTION * magnitudes))
+    np.copyto(totals, _ZERO, where=abs(totals) <= abs(_RESOLUTION * magnitudes))
     return totals
 
 

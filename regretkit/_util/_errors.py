@@ -19,10 +19,6 @@ def reason(error: BaseException) -> str:
     return "; ".join([problem, *getattr(error, "__notes__", ())])
 
 
-MIXES = " mixes the blocks"
-"""Part of the message about a rule's code that mixes the blocks."""
-
-
 @functools.cache
 def warn_once(text: str) -> None:
     """Warn at the first call with this text."""

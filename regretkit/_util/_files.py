@@ -91,21 +91,16 @@ def check_target(path: FilePath) -> int | None:
 # Tables
 
 
-def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a header and the rows in CSV.
+def rows_to_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a table of dicts in CSV. Missing cells are empty.
 
     Strings that a spreadsheet would evaluate as formulas get a leading apostrophe.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(map(_cell, row) for row in rows)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
     replace_file(path, [text.getvalue().encode(errors="backslashreplace")])
-
-
-def rows_to_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a table of dicts in CSV. Missing cells are empty."""
-    write_csv(path, columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def rows_to_dataframe(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Any:

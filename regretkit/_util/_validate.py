@@ -110,12 +110,6 @@ def _check_size(array: NDArray[np.float64], name: str, largest: float) -> None:
         )
 
 
-def point(value: ArrayLike, dimension: int, atol: float) -> Vector:
-    """Return ``value`` as a vector, after a check of the tolerance ``atol``."""
-    number(atol, "atol", minimum=0.0)
-    return vector(value, dimension, "point")
-
-
 def ordered(value: object, name: str) -> None:
     """Raise a TypeError for iterables that are no sequences: mappings, sets and text."""
     if isinstance(value, Mapping | MappingView | Set | str | bytes):

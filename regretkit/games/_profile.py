@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._errors import printable
-from regretkit._util._files import read_file, replace_file, rows_to_dataframe, write_csv
+from regretkit._util._files import read_file, replace_file, rows_to_csv, rows_to_dataframe
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
     ATOL,
@@ -420,12 +420,11 @@ class Profile(tuple[Vector, ...]):
         apostrophe precedes labels and actions that a spreadsheet would read as formulas. The table
         does not contain the game, and no function reads it back.
         """
-        write_csv(path, _COLUMNS, self._rows())
+        rows_to_csv(path, _COLUMNS, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the table of ``to_csv`` as a pandas data frame."""
-        rows = (dict(zip(_COLUMNS, row, strict=True)) for row in self._rows())
-        return rows_to_dataframe(_COLUMNS, rows)
+        return rows_to_dataframe(_COLUMNS, self._rows())
 
     def _records(self, player: int) -> Iterator[dict[str, Any]]:
         """Yield the record of each information set of a player, for files."""
@@ -438,14 +437,15 @@ class Profile(tuple[Vector, ...]):
                 "probabilities": behavior[simplices.block(number)].tolist(),
             }
 
-    def _rows(self) -> Iterator[tuple[object, ...]]:
+    def _rows(self) -> Iterator[dict[str, object]]:
         """Yield a row for each action of each information set of each player."""
         for player, domain in enumerate(self.domains):
             reach = reach_of(self[player], domain)
             for record in self._records(player):
                 number, label, actions, probabilities = record.values()
                 for action, probability in zip(actions, probabilities, strict=True):
-                    yield player, number, label, action, probability, float(reach[number])
+                    cells = player, number, label, action, probability, float(reach[number])
+                    yield dict(zip(_COLUMNS, cells, strict=True))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Stated | None = None) -> "Profile":

@@ -167,7 +167,7 @@ class StrategySet(abc.ABC):
         hyperplane proves the result. If 500 + 5 n calls of ``best_response`` find neither, as can
         happen at the boundary of a curved set, ``atol`` grows by 1e-7 of the set's size.
         """
-        point = _validate.point(point, self.dimension, atol)
+        point = _validate.vector(point, self.dimension, "point")
         lower, upper, size = 0.0, np.inf, 0.0
         for _, lower, upper, size in _approach(point, self.best_response):
             rounding = 4.0 * ROUNDING * (size + np.linalg.norm(point))

@@ -49,7 +49,7 @@ class Box(_SetOfArguments):
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Return whether each coordinate of ``point`` is within its bounds, up to ``atol``."""
-        point = _validate.point(point, self.dimension, atol)
+        point = _validate.vector(point, self.dimension, "point")
         return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
     def relative_interior_point(self) -> Vector:
@@ -95,7 +95,7 @@ class Ball(_SetOfArguments):
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Return whether ``point`` is within ``atol`` of the ball, up to rounding."""
-        point = _validate.point(point, self.dimension, atol)
+        point = _validate.vector(point, self.dimension, "point")
         distance = length(point - self.center) - self.radius
         rounding = ROUNDING * (length(self.center) + self.radius)
         return bool(distance <= atol + rounding)

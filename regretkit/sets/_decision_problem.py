@@ -244,7 +244,7 @@ class DecisionDAG(StrategySet):
         return self.counterfactual(utility, self.behavior(point))[0]
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.point(point, self.dimension, atol)
+        point = _validate.vector(point, self.dimension, "point")
         flow = self.simplices.sum(point[1:]) - self.reach(point)
         return bool(
             abs(point[0] - 1.0) <= atol and (point >= -atol).all() and (np.abs(flow) <= atol).all()

@@ -221,7 +221,7 @@ class ProductSet(StrategySet):
         return sum(factor.value(u, x) for factor, u, x in parts)
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        parts = self.split(_validate.point(point, self.dimension, atol))
+        parts = self.split(_validate.vector(point, self.dimension, "point"))
         return all(f.contains(part, atol) for f, part in zip(self.factors, parts, strict=True))
 
     def relative_interior_point(self) -> Vector:

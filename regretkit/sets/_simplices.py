@@ -151,8 +151,7 @@ class Simplices(StrategySet):
         """
         if self._plain:
             return np.array([_expectation(utility.tolist(), strategy.tolist())[0]])
-        largest = self.max(utility)
-        return self._expectation(largest, self._minus(utility, largest), strategy)[0]
+        return self._expectation(utility, strategy)[0]
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the regret of each action, ``u - <u, x>`` in each block.
@@ -168,32 +167,22 @@ class Simplices(StrategySet):
             return np.array([0.0 if abs(d) <= rounding else d for d in differences])
         if (found := self._ran(kernels.regret, utility, strategy)) is not None:
             return found
-        largest = self.max(utility)
-        regrets = self._minus(utility, largest)
-        values, magnitudes = self._expectation(largest, regrets, strategy)
-        np.subtract(utility, self.repeat(values), out=regrets)
-        return zero_cancelled(regrets, self.repeat(magnitudes))
+        values, magnitudes = self._expectation(utility, strategy)
+        return zero_cancelled(utility - self.repeat(values), self.repeat(magnitudes))
 
-    def _expectation(
-        self, largest: Vector, difference: Vector, strategy: Vector
-    ) -> tuple[Vector, Vector]:
+    def _expectation(self, utility: Vector, strategy: Vector) -> tuple[Vector, Vector]:
         """Return the value of ``strategy`` in each block, and the magnitude of its summands."""
-        missed = self.dot(difference, strategy)
+        largest = self.max(utility).astype(np.float64, copy=False)
+        missed = self.dot(utility - self.repeat(largest), strategy)
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 
     def _ran(self, operation: Callable[..., None], *vectors: Vector) -> Vector | None:
         """Return the result of a kernel, bitwise equal to NumPy's; None without machine code."""
-        if self.blocks == 1 or not all(v.shape == (self.dimension,) for v in vectors):
+        if not all(vector.shape == (self.dimension,) for vector in vectors):
             return None
         result = np.empty(self.dimension)
         return result if ran(operation, (self.first, self.sizes), (*vectors, result)) else None
-
-    def _minus(self, vector: Vector, numbers: Vector) -> Vector:
-        """Return a vector minus the number of each block, a new array."""
-        # In place: allocating another large array costs more than the arithmetic
-        difference = self.repeat(numbers.astype(np.float64, copy=False))
-        return np.subtract(vector, difference, out=difference)
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:
         """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
@@ -247,7 +236,7 @@ class Simplices(StrategySet):
         result is ``[v - c]+``, with the c for which it sums to 1.
         """
         # Subtracting the largest entry changes no result, and keeps large numbers accurate
-        difference = self._minus(vector, self.max(vector))
+        difference = vector - self.repeat(self.max(vector).astype(np.float64, copy=False))
         levels = np.empty(self.blocks)
         for rows in self._rows:
             levels[self.block_of[rows[:, 0]]] = _thresholds(difference[rows])
@@ -364,7 +353,7 @@ class Simplices(StrategySet):
         return float(self.expectation(utility, point).sum())
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.point(point, self.dimension, atol)
+        point = _validate.vector(point, self.dimension, "point")
         totals = self.sum(point)
         return bool((point >= -atol).all() and (np.abs(totals - 1.0) <= atol).all())
 

@@ -18,7 +18,6 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._state import Stateful, is_ours, parts
-from regretkit._util._errors import MIXES
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices, StrategySet
@@ -37,6 +36,7 @@ from regretkit.trace._graph import (
 )
 from regretkit.trace._symbols import (
     KIND,
+    MIXES,
     RAISED,
     STRATEGY,
     UTILITY,

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from regretkit._util._errors import MIXES
 from regretkit._util._validate import quote
 from regretkit.sets import Simplices
 from regretkit.sets._simplices import BISECTIONS
@@ -36,6 +35,9 @@ from regretkit.trace._graph import (
     repeat,
     values_at,
 )
+
+MIXES = " mixes the blocks"
+"""Part of the message about a rule's code that mixes the blocks."""
 
 RAISED = threading.local()
 """``last``, the last error: it is raised again if the rule's code catches it."""

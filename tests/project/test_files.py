@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from regretkit import games
-from regretkit._util._files import replace_file, write_csv
+from regretkit._util._files import replace_file, rows_to_csv
 
 OLD, NEW = b"old" * 1_000, [b"new" * 1_000, memoryview(b"and more")]
 
@@ -136,7 +136,7 @@ def test_texts_that_spreadsheets_take_for_formulas_are_escaped_and_numbers_are_n
     texts = ["=1+1", "+1", "-1", "@SUM(A1)"]
     plain = ["a=b", "", "'x", "J", -1, -0.5, 1e-30, None]
 
-    write_csv(tmp_path / "table.csv", ["column"], [[cell] for cell in texts + plain])
+    rows_to_csv(tmp_path / "table.csv", ["column"], [{"column": cell} for cell in texts + plain])
 
     with (tmp_path / "table.csv").open(newline="") as file:
         cells = [row["column"] for row in csv.DictReader(file, restval="")]

@@ -360,7 +360,6 @@ test_an_invalid_set_is_refused = refusals(
     (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"one dimension, got \[2, 3\]"),
     (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
     (lambda: ProductSet([Simplices(2)], [[0, 0]]), ValueError, "each once"),
-    (lambda: Simplices(2).contains([1, 0], atol=-1e-9), ValueError, "atol must be"),
     (lambda: Simplices(2).best_response([1.0, np.nan]), ValueError, "nan at coordinate 1"),
     (lambda: DecisionTree([0, 3], [2, 2]), ValueError, "list parents first"),
     (lambda: DecisionTree([0, 1, 2], [2, 2]), ValueError, "sizes has 2 decision points"),
