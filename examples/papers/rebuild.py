@@ -18,7 +18,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit.display._style import file_of
-from regretkit.workbench import Comparison, Experiment, paper_figure
+from regretkit.workbench import Comparison, Experiment
 
 Check = Callable[["Found"], tuple[bool, str]]
 """Whether the results agree with a sentence of the paper, and the numbers that show it."""
@@ -79,7 +79,7 @@ class Paper:
         for failed, why in results.failures.items():
             print(failed, why)
         x, y = self.drawn
-        place.with_suffix(".svg").write_bytes(file_of(paper_figure(results, x=x, y=y)))
+        place.with_suffix(".svg").write_bytes(file_of(results.plot(x=x, y=y, width="page")))
         print(self.source, "\n")
         found = Found(results)
         for sentence, check in self.says.items():

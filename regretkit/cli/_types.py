@@ -15,14 +15,10 @@ from regretkit._util._files import check_target
 from regretkit._util._validate import quote
 from regretkit.cli._console import Refusal, reporting
 from regretkit.display._style import require_matplotlib
-from regretkit.games import (
-    History,
-    Profile,
-    as_history,
-)
+from regretkit.games import History, Profile, Rules, as_history
 from regretkit.play import ALGORITHMS, Algorithm, named, solve
 from regretkit.sets import DecisionTree
-from regretkit.workbench._names import algorithm_of, load_game, load_rules_of, split
+from regretkit.workbench._names import algorithm_of, load_game, split
 
 Parameter: TypeAlias = click.Parameter | None
 
@@ -162,20 +158,11 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
     def convert(self, value: Any, param: Parameter, ctx: Any) -> NamedGame:
         if isinstance(value, NamedGame):
             return value
-        argument = _name(param)
-        with reporting(argument):
+        with reporting(_name(param)):
             if not value.strip():
                 raise ValueError("must not be empty")
-            try:
-                return NamedGame(value, load_game(value))
-            except MemoryError as error:
-                if not self._or_rules:
-                    raise
-                try:
-                    rules = load_rules_of(value)
-                except (TypeError, ValueError):  # there are none
-                    raise error from None
-                return NamedGame(value, as_history(rules))
+            made = load_game(value, or_rules=self._or_rules)
+        return NamedGame(value, as_history(made) if isinstance(made, History | Rules) else made)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

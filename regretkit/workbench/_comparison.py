@@ -1,8 +1,9 @@
 """Comparisons: the measurements of many runs, as tables and curves."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import define, evolve, field, frozen
 
@@ -34,8 +35,28 @@ class ComparedRun:
     """The seed of its samples, None if utilities are exact."""
     columns: Mapping[str, Sequence[Any]] = field(repr=False)
     """The measurements by name, including ``"iteration"``."""
-    command: str = field(default="", repr=False)
-    """The command that repeats the run, empty if unknown."""
+    identity: Mapping[str, Any] = field(factory=dict, repr=False)
+    """Everything that determines the measurements, as JSON data; empty if unknown."""
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the run; empty if its game or algorithm has no name."""
+        known = self.identity
+        if not all(known.get(name) for name in ("game", "algorithm", "measures")):
+            return ""
+        options = {
+            "algorithms": known["algorithm"],
+            "iterations": known["iterations"],
+            "measures": ",".join(known["measures"]),
+            "sample": known["sampling"],
+            "gap": known["target_gap"],
+            "time": known["time_limit"],
+            "seeds": known["seed"] and known["seed"] + 1,
+            "out": "again",
+        }
+        words = [f"--{name}={value}" for name, value in options.items() if value]
+        words += ["--imperfect-recall"] * known["imperfect_recall"]
+        return shlex.join(["regretkit", "bench", *words, "--", known["game"]])
 
     @property
     def measure(self) -> str:
@@ -183,23 +204,57 @@ class Comparison:
         return rows_to_dataframe(self._columns, self.to_rows())
 
     def plot(
-        self, *, x: str = "iteration", y: str | None = None, width: float | None = None
+        self,
+        *,
+        kind: Literal["curves", "profile"] = "curves",
+        x: str = "iteration",
+        y: str | None = None,
+        width: float | Literal["column", "page"] | None = None,
+        share: float = 1e-3,
     ) -> "Figure":
-        """Return a figure outside pyplot, with a panel for each game and one legend.
+        """Return a figure outside pyplot, with one legend.
 
-        A line shows the median over seeds, and a band the quartiles. For papers, see
-        ``workbench.paper_figure``.
+        Curves have a panel for each game, with logarithmic axes. A line shows the median over
+        seeds, and a band the quartiles. Triangles at the lower edge mark values of zero or less.
+
+        A performance profile compares the work t[a, g] of each algorithm a to reach the target gap
+        of game g: ``share`` times the largest gap of all algorithms after the first iteration. It
+        shows
+
+            fraction of games g with  t[a, g]  <=  r min over b of t[b, g],    against r >= 1
+
+        It omits games that start at equilibrium, and games without results of all algorithms.
 
         Parameters
         ----------
-        x, y
-            The columns to draw, by default the first measure against iterations.
+        kind
+            ``"curves"`` or ``"profile"``.
+        x
+            The horizontal axis, or the work: ``"iteration"``, ``"visited"`` or ``"seconds"``.
+        y
+            The measure; by default the first one.
         width
-            The width of the figure in inches.
-        """
-        from regretkit.workbench._figures import panels
+            The width in inches; or, in letters of 8 points, ``"column"`` or ``"page"`` of a
+            two-column paper.
+        share
+            In a profile, the target gap relative to the first gap, above zero.
 
-        return panels(self, x, self.measure(x, y), width, 3.2)
+        Examples
+        --------
+        >>> from regretkit import compare
+        >>> from regretkit.games import kuhn_poker
+        >>> figure = compare(kuhn_poker(), ["cfr", "cfr+"], 100).plot(width="column")
+        >>> [text.get_text() for text in figure.legends[0].get_texts()]
+        ['CFR', 'CFR+']
+
+        References
+        ----------
+        Dolan and More (2002), "Benchmarking optimization software with performance profiles",
+        Mathematical Programming 91.
+        """
+        from regretkit.workbench._figures import draw
+
+        return draw(self, kind, x, self.measure(x, y), width, share)
 
     def summary(self) -> tuple[list[str], list[list[str]]]:
         """Return the heads and cells of a table with a line for each game and algorithm.
@@ -243,7 +298,11 @@ class Comparison:
     def __str__(self) -> str:
         heads, rows = self.summary()
         lines = aligned([heads, *rows], range(2, len(heads) - 1))
-        lines += [f"{name} on {game}: {why}" for (game, name, _), why in self.failures.items()]
+        failed: dict[str, dict[str, str]] = {}
+        for (game, name, _), why in self.failures.items():
+            failed.setdefault(name, {}).setdefault(game, why)
+        for name, whys in failed.items():
+            lines.append(f"{name} on {', '.join(whys)}: {next(iter(whys.values()))}")
         return "\n".join([*lines, *["interrupted"] * self.interrupted])
 
     def _repr_html_(self) -> str:

@@ -1,30 +1,25 @@
-"""Execution of tasks in this process, in other processes, or by an executor."""
+"""Executors: processes on this machine, and a Ray cluster."""
 
+import importlib
 import multiprocessing
 import os
 import signal
 import threading
 import warnings
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
 
-from regretkit.workbench._tasks import Outcome, Task, execute
-
-DEATHS = 5
-"""Number of times that a task's process may die before the task fails."""
+_DEATHS = 5
+"""Number of times that the process of a call may die before the call fails."""
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 
 Result = TypeVar("Result")
-Outcomes: TypeAlias = Generator[tuple[int, Outcome], None, None]
-"""The number of each task and its outcome, in the order of completion."""
 
 
-class Executor(Protocol):
+class Submits(Protocol):
     """An executor of ``concurrent.futures``, or any object with the same ``submit``."""
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
@@ -37,87 +32,55 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def here(tasks: Sequence[Task], folder: Path | None) -> Outcomes:
-    """Execute all tasks in this process."""
-    for number, task in enumerate(tasks):
-        yield number, execute(task, folder)
+class Processes(Executor):
+    """Executes functions in processes with one thread each; repeats the calls of dead processes.
 
-
-def elsewhere(tasks: Sequence[Task], folder: Path | None, executor: Executor) -> Outcomes:
-    """Execute all tasks by an executor."""
-    futures = {executor.submit(execute, task, folder): n for n, task in enumerate(tasks)}
-    try:
-        for future in as_completed(futures):
-            yield futures[future], _outcome(future)
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _outcome(future: "Future[Outcome]") -> Outcome:
-    """Return an outcome. An exception comes from the executor, such as for a dead node."""
-    error = future.exception()
-    if error is None:
-        return future.result()
-    return Outcome(reason=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-
-
-def in_processes(tasks: Sequence[Task], folder: Path | None, count: int) -> Outcomes:
-    """Execute all tasks in processes; repeat the tasks of processes that die.
-
-    The death of one process breaks the whole pool, which does not report the task that caused it.
-    All running tasks then run again, one at a time, so a task interrupts another one at most once.
+    The death of a process breaks its whole pool, so each process has a pool of its own.
     """
-    waiting = deque((number, 0) for number in range(len(tasks)))
-    running: dict[Future[Outcome], tuple[int, int]] = {}
-    others, pool = {*multiprocessing.active_children()}, _pool(count)
-    try:
-        with _one_thread():
-            while waiting or running:
-                while waiting and len(running) < count:
-                    if running and any(deaths for _, deaths in (waiting[0], *running.values())):
-                        break
-                    try:
-                        future = pool.submit(execute, tasks[waiting[0][0]], folder)
-                    except BrokenProcessPool:  # a process died without a task
-                        pool = _pool(count)
-                        continue
-                    running[future] = waiting.popleft()
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
-                    done, _ = wait(running)
-                    pool = _pool(count)
-                for future in done:
-                    number, deaths = running.pop(future)
-                    if not isinstance(future.exception(), BrokenProcessPool):
-                        yield number, _outcome(future)
-                    elif deaths + 1 < DEATHS:
-                        waiting.appendleft((number, deaths + 1))
-                    else:
-                        yield number, Outcome(reason=f"its process ended {DEATHS} times")
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if waiting or running:
-            for process in {*multiprocessing.active_children()} - others:
-                process.terminate()
+
+    def __init__(self, workers: int) -> None:
+        self._threads, self._closed = ThreadPoolExecutor(workers), False
+        self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+        for _ in range(workers):
+            self._idle.put(_process())
+        self._others = {*multiprocessing.active_children()}
+        self._environment = {name: os.environ.get(name) for name in _ONE_THREAD}
+        os.environ.update(_ONE_THREAD)  # of the new processes
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
+        """Return the future result of a call in a process."""
+        return self._threads.submit(self._call, fn, *args, **kwargs)
+
+    def _call(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
+        pool = self._idle.get()
+        try:
+            for _ in range(_DEATHS):
+                try:
+                    return pool.submit(fn, *args, **kwargs).result()
+                except BrokenProcessPool:
+                    if self._closed:
+                        raise
+                    pool = _process()
+            raise RuntimeError(f"its process ended {_DEATHS} times")
+        finally:
+            self._idle.put(pool)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End all processes, and the calls in them."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for process in {*multiprocessing.active_children()} - self._others:
+            process.terminate()
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
-def _pool(count: int) -> ProcessPoolExecutor:
+def _process() -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(count, mp_context=context, initializer=_begin)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit numerical libraries in new processes to one thread."""
-    before = {name: os.environ[name] for name in _ONE_THREAD if name in os.environ}
-    os.environ.update(_ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name in _ONE_THREAD:
-            os.environ.pop(name, None)
-        os.environ.update(before)
+    return ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
 
 
 def _begin() -> None:
@@ -132,3 +95,52 @@ def _begin() -> None:
         os._exit(1)
 
     threading.Thread(target=end, daemon=True).start()
+
+
+class RayExecutor(Executor):
+    """Executes functions on a Ray cluster, for ``Experiment.run(executor=RayExecutor())``.
+
+    Ray repeats the tasks of a dead node. All nodes need the same version of regretkit, and the
+    modules and game files of a task. Files of ``file.py:Name`` are sent to them.
+
+    Parameters
+    ----------
+    address
+        The address of the cluster, such as ``"head:6379"``. The default is the environment variable
+        ``RAY_ADDRESS``, or else a new cluster on this machine.
+    workers
+        Processes of a new cluster, by default one for each core.
+
+    Examples
+    --------
+    >>> with RayExecutor() as executor:  # doctest: +SKIP
+    ...     found = Experiment("kuhn_poker", "cfr, cfr+").run("results", executor=executor)
+    """
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        try:
+            self._ray: Any = importlib.import_module("ray")
+        except ImportError as error:
+            raise ImportError("Ray is not installed; pip install regretkit[ray]") from error
+        address = address or os.environ.get("RAY_ADDRESS", "local")
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address == "local":
+            options |= {"num_cpus": workers, "include_dashboard": False}
+        elif workers is not None:
+            raise ValueError(f"workers must be None for an existing cluster, got {workers}")
+        self._ray.init(address, **options)
+        threads = {"env_vars": _ONE_THREAD}
+        self._call = self._ray.remote(max_retries=_DEATHS - 1, runtime_env=threads)(_call)
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
+        """Return the future result of a call on one core of the cluster."""
+        future: Future[Result] = self._call.remote(fn, args, kwargs).future()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Disconnect from the cluster; stop it if this executor started it."""
+        self._ray.shutdown()
+
+
+def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return fn(*args, **kwargs)

@@ -5,7 +5,8 @@ import pickle
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import as_completed
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -21,14 +22,7 @@ from regretkit.games import History, Rules
 from regretkit.play import ALGORITHMS, Algorithm, Recorder
 from regretkit.play import named as named_algorithm
 from regretkit.workbench._comparison import ComparedRun, Comparison
-from regretkit.workbench._executors import (
-    Executor,
-    Outcomes,
-    cores,
-    elsewhere,
-    here,
-    in_processes,
-)
+from regretkit.workbench._executors import Processes, Submits, cores
 from regretkit.workbench._names import (
     algorithm_of,
     expand,
@@ -38,8 +32,16 @@ from regretkit.workbench._names import (
     source_of,
     split,
 )
-from regretkit.workbench._results import find_run, run_of, write_run
-from regretkit.workbench._tasks import CLOCKS, Task, identity_of, is_known
+from regretkit.workbench._results import find_run, write_run
+from regretkit.workbench._tasks import (
+    CLOCKS,
+    Task,
+    code_of_algorithm,
+    code_of_game,
+    execute,
+    identity_of,
+    is_known,
+)
 
 _OURS = Path(__file__).with_name("suites.toml")
 _EVER = 10**9
@@ -200,7 +202,7 @@ class Experiment:
         self,
         folder: FilePath | None = None,
         *,
-        executor: Executor | None = None,
+        executor: Submits | None = None,
         workers: int | None = None,
         watch: Watch | None = None,
     ) -> Comparison:
@@ -232,46 +234,49 @@ class Experiment:
         path = None if folder is None else Path(folder).absolute()
         if path is not None:
             path.mkdir(parents=True, exist_ok=True)
-        begun, finished = datetime.now(UTC).isoformat(), self._finished(path)
-        rest = [n for n in range(len(self.tasks)) if n not in finished]
-        rest.sort(key=lambda n: -self.tasks[n].histories)  # largest first, to balance processes
-        tasks, failures = [self.tasks[n] for n in rest], dict[tuple[str, str, int | None], str]()
+        begun, runs = datetime.now(UTC).isoformat(), {} if path is None else self._finished(path)
+        tasks = [task for task in self.tasks if _key(task) not in runs]
+        tasks.sort(key=lambda task: -task.histories)  # largest first, to balance processes
         outcomes, interrupted = _outcomes(tasks, path, executor, workers), False
+        failures: dict[tuple[str, str, int | None], str] = {}
         try:
-            for place, outcome in outcomes:
-                task, text = tasks[place], outcome.reason
-                if outcome.identity is None or outcome.columns is None:
-                    failures[*task.names, task.seed] = text
+            for task, outcome in outcomes:
+                if isinstance(outcome, str):
+                    failures[_key(task)] = text = outcome
                 else:
-                    result = outcome.identity, outcome.columns
+                    runs[_key(task)], text = outcome, f"{outcome.measure} {outcome.last:.3g}"
                     if path is not None:
-                        write_run(path, task.names, [begun, *task.place], *result)
-                    run = run_of(task.names, *result)
-                    finished[rest[place]], text = run, f"{run.measure} {run.last:.3g}"
+                        write_run(path, outcome, begun, task.place)
                 if watch is not None:
-                    done = len(finished) + len(failures)
+                    done = len(runs) + len(failures)
                     watch(done, len(self.tasks), f"{' on '.join(task.names[::-1])}: {text}")
         except KeyboardInterrupt:
             interrupted = True
         finally:
             outcomes.close()
-        runs = [run for _, run in sorted(finished.items())]
+        found = [runs[key] for key in map(_key, self.tasks) if key in runs]
         algorithms = list(dict.fromkeys(task.names[1] for task in self.tasks))
-        return Comparison(runs, interrupted, failures, algorithms)
+        return Comparison(found, interrupted, failures, algorithms)
 
-    def _finished(self, folder: Path | None) -> dict[int, ComparedRun]:
-        """Return the runs with results in a folder, by task number."""
-        found: dict[int, ComparedRun] = {}
-        codes: dict[str, Any] = {}
-        if folder is None:
-            return found
-        for number, task in enumerate(self.tasks):
+    def _finished(self, folder: Path) -> dict[tuple[str, str, int | None], ComparedRun]:
+        """Return the runs with results in a folder."""
+        found: dict[tuple[str, str, int | None], ComparedRun] = {}
+        codes: dict[tuple[str, ...], str | None] = {}
+        for task in self.tasks:
+            keys = ("game", task.names[0]), ("algorithm", task.names[1])
             with suppress(Exception, SystemExit):  # the run reports the error
-                identity = identity_of(task, codes)
+                for key, code_of in zip(keys, (code_of_game, code_of_algorithm), strict=True):
+                    if key not in codes:
+                        codes[key] = code_of(task)
+                identity = identity_of(task, [codes[key] for key in keys])
                 run = find_run(folder, task.names, identity) if is_known(identity) else None
                 if run is not None:
-                    found[number] = run
+                    found[_key(task)] = run
         return found
+
+
+def _key(task: Task) -> tuple[str, str, int | None]:
+    return (*task.names, task.seed)
 
 
 def compare(
@@ -317,15 +322,25 @@ def compare(
 
 
 def _outcomes(
-    tasks: Sequence[Task], folder: Path | None, executor: Executor | None, workers: int | None
-) -> Outcomes:
+    tasks: Sequence[Task], folder: Path | None, executor: Submits | None, workers: int | None
+) -> Generator[tuple[Task, ComparedRun | str], None, None]:
     """Execute tasks by an executor, in this process, or in others."""
-    if executor is not None:
-        return elsewhere(tasks, folder, executor)
     count = whole_number(cores() if workers is None else workers, "workers", minimum=0)
-    if not tasks or count == 0 or (workers is None and count == 1) or not _can_be_sent(tasks):
-        return here(tasks, folder)  # on one core, a second process saves no time
-    return in_processes(tasks, folder, min(count, len(tasks)))
+    if executor is None and tasks and _can_be_sent(tasks) and count > (workers is None):
+        with Processes(min(count, len(tasks))) as processes:
+            yield from _outcomes(tasks, folder, processes, None)
+    elif executor is None:  # on one core, a second process saves no time
+        yield from ((task, execute(task, folder)) for task in tasks)
+    else:
+        futures = {executor.submit(execute, task, folder): task for task in tasks}
+        try:
+            for future in as_completed(futures):
+                error = future.exception()  # of the executor, such as for a dead node
+                text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+                yield futures[future], text if error else future.result()
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 def _can_be_sent(tasks: Sequence[Task]) -> bool:

@@ -4,7 +4,7 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,70 +43,6 @@ _PANEL = 1.75
 Columns = Mapping[str, Sequence[Any]]
 
 
-def paper_figure(
-    results: Comparison,
-    *,
-    kind: Literal["curves", "profile"] = "curves",
-    x: str = "iteration",
-    y: str | None = None,
-    width: str = "page",
-    share: float = 1e-3,
-) -> "Figure":
-    """Return a figure as wide as a column or a page of a two-column paper.
-
-    Curves have a panel for each game, with logarithmic axes, and one legend. A line shows the
-    median over seeds, and a band the quartiles. Triangles at the lower edge mark values of zero or
-    less.
-
-    A performance profile compares the work t[a, g] of each algorithm a to reach the target gap of
-    game g: ``share`` times the largest gap of all algorithms after the first iteration. It shows
-
-        fraction of games g with  t[a, g]  <=  r min over b of t[b, g],    against r >= 1
-
-    It omits games that start at equilibrium, and games without results of all algorithms.
-
-    Parameters
-    ----------
-    results
-        From ``Experiment.run`` or ``read_results``.
-    kind
-        ``"curves"`` or ``"profile"``.
-    x
-        The horizontal axis, or the work: ``"iteration"``, ``"visited"`` or ``"seconds"``.
-    y
-        The measure; by default the first one.
-    width
-        ``"column"`` or ``"page"``.
-    share
-        In a profile, the target gap relative to the first gap, above zero.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> from regretkit import compare
-    >>> figure = paper_figure(compare(kuhn_poker(), ["cfr", "cfr+"], 100), width="column")
-    >>> [text.get_text() for text in figure.legends[0].get_texts()]
-    ['CFR', 'CFR+']
-
-    References
-    ----------
-    Dolan and More (2002), "Benchmarking optimization software with performance profiles",
-    Mathematical Programming 91.
-    """
-    require_matplotlib("paper_figure")
-    import matplotlib as mpl
-
-    for value, known, name in ((kind, KINDS, "kind"), (width, WIDTHS, "width")):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, got {quote(value)}")
-    above_zero(share, "share")
-    y = results.measure(x, y)
-    with mpl.rc_context(_FONTS):
-        if kind == "curves":
-            return panels(results, x, y, WIDTHS[width], _PANEL)
-        return _profile(results, x, y, WIDTHS[width], share)
-
-
 def gap_table(
     results: Comparison, gap: float, *, x: str = "iteration", y: str | None = None
 ) -> str:
@@ -123,7 +59,7 @@ def gap_table(
     gap
         The gap, above zero, in units of payoff.
     x, y
-        As for ``paper_figure``.
+        The work and the measure, as for ``Comparison.plot``.
 
     Examples
     --------
@@ -201,6 +137,26 @@ def _first(columns: Columns, x: str, y: str, goal: float) -> float:
 # Figures
 
 
+def draw(
+    results: Comparison, kind: str, x: str, y: str, width: float | str | None, share: float
+) -> "Figure":
+    """Return the figure of ``Comparison.plot``."""
+    require_matplotlib("a figure")
+    import matplotlib as mpl
+
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {quote(kind)}")
+    if isinstance(width, str) and width not in WIDTHS:
+        raise ValueError(f"width must be one of {', '.join(WIDTHS)}, got {quote(width)}")
+    above_zero(share, "share")
+    on_paper = isinstance(width, str)
+    inches = WIDTHS[width] if isinstance(width, str) else width
+    with mpl.rc_context(_FONTS if on_paper else {}):
+        if kind == "profile":
+            return _profile(results, x, y, inches or 6.4, share)
+        return _panels(results, x, y, inches, _PANEL if on_paper else 3.2)
+
+
 def _em() -> float:
     """Return the font size in points."""
     import matplotlib as mpl
@@ -233,9 +189,8 @@ def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
     figure.legend([*found.values()], [*found], columnspacing=1.2, **look)
 
 
-def panels(results: Comparison, x: str, y: str, width: float | None, panel: float) -> "Figure":
+def _panels(results: Comparison, x: str, y: str, width: float | None, panel: float) -> "Figure":
     """Return a panel for each game; an algorithm has the color of its position."""
-    require_matplotlib("a figure")
     curves = results.curves()
     if width is None:
         width = 6.4 if len(curves) == 1 else panel * min(len(curves), 3)

@@ -10,7 +10,7 @@ import sys
 import traceback
 import types
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -263,26 +263,26 @@ def _check(rule: Any, text: str) -> None:
         raise TypeError(f"{text} must return a minimizer, got {quote(made)}")
 
 
-def load_game(text: str, source: bytes | None = None) -> Any:
+def load_game(text: str, source: bytes | None = None, or_rules: bool = False) -> Any:
     """Return the game of a name for ``games.load``, or of ``file.py:Name``.
 
     ``Name`` may be a game, its rules, or a function or class that returns one of these, with
-    arguments. A tree that does not fit into memory raises a MemoryError.
+    arguments. A tree that does not fit into memory raises a MemoryError, or with ``or_rules`` the
+    result is the rules, if there are any.
     """
-    if not is_own(text):
-        return load(text)
-    made = _made(text, source)
-    if isinstance(made, Rules):
-        return ExtensiveFormGame.from_rules(made, name=text)
-    return ExtensiveFormGame.from_history(made, name=text) if isinstance(made, History) else made
-
-
-def load_rules_of(text: str, source: bytes | None = None) -> History | Rules:
-    """Return the rules of a game, without building its tree."""
-    made = _made(text, source) if is_own(text) else load_rules(text)
-    if not isinstance(made, History | Rules):
-        raise ValueError(f"{text} has no rules, and its tree does not fit into memory")
-    return made
+    own = is_own(text)
+    made = _made(text, source) if own else None
+    try:
+        if isinstance(made, Rules):
+            return ExtensiveFormGame.from_rules(made, name=text)
+        if isinstance(made, History):
+            return ExtensiveFormGame.from_history(made, name=text)
+        return made if own else load(text)
+    except MemoryError:
+        with suppress(ValueError):  # no rules
+            if or_rules:
+                return made or load_rules(text)
+        raise
 
 
 def _made(text: str, source: bytes | None) -> Any:

@@ -27,7 +27,7 @@ def html_report(
     results
         From ``Experiment.run`` or ``read_results``.
     x, y
-        The initial axes, as for ``paper_figure``.
+        The initial axes, as for ``Comparison.plot``.
     title
         The title of the page.
 

@@ -2,80 +2,35 @@
 
 import hashlib
 import json
-import math
-import shlex
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
+from attrs import asdict
 
 from regretkit._util._errors import warn
 from regretkit._util._files import FilePath, read_file, replace_file
-from regretkit._util._validate import quote
 from regretkit.workbench._comparison import ComparedRun, Comparison
-
-Identity: TypeAlias = dict[str, Any]
-"""Everything that determines a result, as JSON data."""
 
 _HEAD = b'{"digest": "%s",\n'
 """The first line of a file: the digest of all bytes after it."""
-LABELS = "labels.txt"
-"""Name of the file with the labels of algorithms."""
-_ENTRIES = {"game", "algorithm", "place", "written", "identity", "columns"}
+_RUN = ("game", "algorithm", "seed", "columns", "identity")
 
 
-def key_of(identity: Identity) -> str:
+def key_of(identity: Mapping[str, Any]) -> str:
     """Return the file name of a run, without its ending."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def command_of(identity: Identity) -> str:
-    """Return the command that repeats a run; empty if its game or algorithm is an object."""
-    if not (identity["game"] and identity["algorithm"] and identity["measures"]):
-        return ""
-    options = {
-        "game": identity["game"],
-        "iterations": identity["iterations"],
-        "measures": ",".join(identity["measures"]),
-        "sample": identity["sampling"],
-        "gap": identity["target_gap"],
-        "time": identity["time_limit"],
-        "seeds": identity["seed"] and identity["seed"] + 1,
-        "out": "again",
-    }
-    words = [f"--{name}={value}" for name, value in options.items() if value]
-    words += ["--imperfect-recall"] * bool(identity["imperfect_recall"])
-    return shlex.join(["regretkit", "bench", *words, "--", identity["algorithm"]])
+def write_run(folder: Path, run: ComparedRun, begun: str, place: tuple[int, int]) -> None:
+    """Write the file of a run, with the time of its experiment and its place there."""
+    _write(folder, asdict(run) | {"begun": begun, "place": place})
 
 
-def run_of(
-    names: tuple[str, str], identity: Identity, columns: Mapping[str, list[Any]]
-) -> ComparedRun:
-    """Return a run, with the names of its game and its algorithm."""
-    return ComparedRun(*names, identity["seed"], columns, command_of(identity))
-
-
-def write_run(
-    folder: Path,
-    names: tuple[str, str],
-    place: Sequence[Any],
-    identity: Identity,
-    columns: Mapping[str, list[Any]],
-) -> None:
-    """Write the file of a run; ``place`` is the experiment's time, and the run's place there."""
-    content = {
-        "game": names[0],
-        "algorithm": names[1],
-        "place": place,
-        "written": datetime.now(UTC).isoformat(),
-        "identity": identity,
-        "columns": columns,
-    }
+def _write(folder: Path, content: dict[str, Any]) -> None:
     body = json.dumps(content, allow_nan=False).encode()[1:]
     head = _HEAD % hashlib.sha256(body).hexdigest().encode()
-    replace_file(folder / f"{key_of(identity)}.json", [head, body])
+    replace_file(folder / f"{key_of(content['identity'])}.json", [head, body])
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -84,35 +39,33 @@ def _read(path: Path) -> dict[str, Any]:
     if head + b"\n" != _HEAD % hashlib.sha256(body).hexdigest().encode():
         raise ValueError(f"{path} is damaged, or not a result of this version of regretkit")
     content: dict[str, Any] = json.loads(b"{" + body)
-    if content.keys() != _ENTRIES or key_of(content["identity"]) != path.stem:
+    if content.keys() != {*_RUN, "begun", "place"} or key_of(content["identity"]) != path.stem:
         raise ValueError(f"{path} holds the result of another run")
     return content
 
 
-def find_run(folder: Path, names: tuple[str, str], identity: Identity) -> ComparedRun | None:
-    """Return the run with an identity, or None if its file is missing or damaged."""
+def _run_of(content: Mapping[str, Any]) -> ComparedRun:
+    return ComparedRun(*(content[name] for name in _RUN))
+
+
+def find_run(
+    folder: Path, names: tuple[str, str], identity: Mapping[str, Any]
+) -> ComparedRun | None:
+    """Return the run with an identity, or None if its file is missing or damaged.
+
+    The file keeps the last names of the game and the algorithm.
+    """
     try:
-        return run_of(names, identity, _read(folder / f"{key_of(identity)}.json")["columns"])
+        content = _read(folder / f"{key_of(identity)}.json")
     except FileNotFoundError:
         return None
     except ValueError as error:
         warn(f"{error}; the run is repeated")
         return None
-
-
-def labels_in(folder: FilePath) -> dict[str, str]:
-    """Return the label of each algorithm, from lines ``name=label`` in a results folder."""
-    path = Path(folder, LABELS)
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    pairs = (line.rpartition("=") for line in lines if "=" in line)
-    return {name: label for name, _, label in pairs}
-
-
-def write_labels(folder: FilePath, labels: Mapping[str, str]) -> None:
-    """Add labels to those in a results folder."""
-    text = "".join(f"{name}={label}\n" for name, label in {**labels_in(folder), **labels}.items())
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    replace_file(Path(folder, LABELS), [text.encode()])
+    if (content["game"], content["algorithm"]) != names:
+        content["game"], content["algorithm"] = names
+        _write(folder, content)
+    return _run_of(content)
 
 
 def read_results(folder: FilePath) -> Comparison:
@@ -121,7 +74,6 @@ def read_results(folder: FilePath) -> Comparison:
     Games and algorithms keep the order of their first experiment. You may copy files from other
     machines into the folder. Of several runs with the same game, algorithm and seed, such as after
     an edit of a rule, the newest is used. Damaged or renamed files are skipped with a warning.
-    Algorithms have the labels in ``labels.txt``, which the command line writes.
 
     Examples
     --------
@@ -134,42 +86,19 @@ def read_results(folder: FilePath) -> Comparison:
     kuhn_poker  cfr+              100  ...       0.00...  *
     kuhn_poker  cfr               100  ...       0.0...
     """
-    contents, first = list[dict[str, Any]](), dict[tuple[str, str], Any]()
+    contents = list[dict[str, Any]]()
     for path in Path(folder).iterdir():
         if path.suffix == ".json" and not path.name.startswith("."):
             try:
                 contents.append(_read(path))
             except ValueError as error:
                 warn(f"{error}; skipped")
-    for content in contents:
-        begun, *places = content["place"]
-        for kind, place in zip(("game", "algorithm"), places, strict=True):
-            key = kind, content[kind]
-            first[key] = min(first.get(key, (begun, place)), (begun, place))
-    contents.sort(key=lambda content: content["written"])
-    newest = {(c["game"], c["algorithm"], c["identity"]["seed"]): c for c in contents}
 
-    def order(name: tuple[str, str, int | None]) -> Any:
-        game, algorithm, seed = name
-        return first["game", game], game, first["algorithm", algorithm], algorithm, seed or 0
+    def ordered(kind: str, axis: int) -> list[str]:
+        found = sorted(contents, key=lambda c: (c["begun"], c["place"][axis], c[kind]))
+        return list(dict.fromkeys(content[kind] for content in found))
 
-    runs = [
-        run_of(name[:2], newest[name]["identity"], newest[name]["columns"])
-        for name in sorted(newest, key=order)
-    ]
-    algorithms = sorted((place, name) for (kind, name), place in first.items() if kind != "game")
-    names = [name for _, name in algorithms]
-    labels = {name: label for name, label in labels_in(folder).items() if name in names}
-    return Comparison(runs, algorithms=names).only(labels=labels)
-
-
-def plain(value: object) -> float | int | None:
-    """Return a measured value as a number for JSON."""
-    if value is None:
-        return None
-    if not isinstance(value, bool | int | float | np.number | np.bool_):
-        raise TypeError(f"measures must return numbers, got {quote(value)}")
-    number = value.item() if isinstance(value, np.generic) else value
-    if not math.isfinite(number):
-        raise ValueError(f"measures must return finite numbers, got {number}")
-    return int(number) if isinstance(number, bool | int) else float(number)
+    games, algorithms = ordered("game", 0), ordered("algorithm", 1)
+    runs = map(_run_of, sorted(contents, key=lambda content: content["begun"]))
+    newest = {(games.index(r.game), algorithms.index(r.algorithm), r.seed or 0): r for r in runs}
+    return Comparison([newest[key] for key in sorted(newest)], algorithms=algorithms)

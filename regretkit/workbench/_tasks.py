@@ -1,9 +1,10 @@
 """Tasks: the runs of an experiment, their identities and their execution."""
 
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit import games
+from regretkit._util._validate import quote
 from regretkit.games import History, Rules, fingerprint
 from regretkit.play import (
     Algorithm,
@@ -28,16 +30,16 @@ from regretkit.play import (
 )
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, find_kernel, upcoming_parameters
+from regretkit.workbench._comparison import ComparedRun
 from regretkit.workbench._names import (
     algorithm_of,
     file_of,
     imports_beside,
     is_own,
     load_game,
-    load_rules_of,
     located,
 )
-from regretkit.workbench._results import Identity, key_of, plain
+from regretkit.workbench._results import key_of
 
 CLOCKS = ("visited", "seconds")
 """Measures of every run."""
@@ -69,10 +71,10 @@ class Task:
     iterations: int
     measures: Mapping[str, Any]
     """Names of measures, or functions of a run, by name."""
-    sampling: str | None = None
-    target_gap: float | None = None
-    time_limit: float | None = None
-    imperfect_recall: bool = False
+    sampling: str | None
+    target_gap: float | None
+    time_limit: float | None
+    imperfect_recall: bool
 
     def made(self) -> Algorithm:
         """Return the algorithm."""
@@ -87,61 +89,37 @@ class Task:
         return _loaded(self.game, self.sources[0], algorithm.sampling is not None)
 
 
-@lru_cache(maxsize=1)
-def _loaded(text: str, source: bytes | None, sampled: bool) -> Any:
-    try:
-        return load_game(text, source)
-    except MemoryError:
-        if not sampled:
-            raise
-    return load_rules_of(text, source)
-
+_loaded = lru_cache(maxsize=1)(load_game)
 
 # What determines a result
 
 
-def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
-    """Return everything that determines the result of a task, including the code to run.
+_SETTINGS = ("seed", "iterations", "sampling", "target_gap", "time_limit", "imperfect_recall")
 
-    ``codes`` caches the code of games and algorithms across tasks.
+
+def identity_of(task: Task, code: Sequence[str | None] = (None, None)) -> dict[str, Any]:
+    """Return everything that determines the result of a task, as JSON data.
+
+    ``code`` has the digests of the game and the algorithm. It is None if they may change unnoticed,
+    as are the measures.
     """
-    known: dict[str, Any] = {} if codes is None else codes
-    game, algorithm = (f"game {task.names[0]}", task.names[1])
-    for key, find in ((game, _code_of_game), (algorithm, _code_of_algorithm)):
-        if key not in known:
-            known[key] = find(task)
-    return described(task) | {"code": [known[game], known[algorithm]]}
-
-
-def described(task: Task) -> Identity:
-    """Return everything that determines the result of a task, except code."""
     named = all(name == measure for name, measure in task.measures.items())
     return {
         "game": task.game if isinstance(task.game, str) else "",
         "algorithm": task.algorithm if isinstance(task.algorithm, str) else "",
-        "code": [],
-        "seed": task.seed,
-        "iterations": task.iterations,
+        "code": list(code),
         "measures": list(task.measures) if named else None,
-        "sampling": task.sampling,
-        "target_gap": task.target_gap,
-        "time_limit": task.time_limit,
-        "imperfect_recall": task.imperfect_recall,
-        "versions": _versions(),
+        "versions": {name: version(name) for name in ("regretkit", "numpy")},
+        **{name: getattr(task, name) for name in _SETTINGS},
     }
 
 
-def is_known(identity: Identity) -> bool:
+def is_known(identity: Mapping[str, Any]) -> bool:
     """Return whether an identity determines the result."""
     return None not in identity["code"] and identity["measures"] is not None
 
 
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("regretkit", "numpy")}
-
-
-def _code_of_game(task: Task) -> str | None:
+def code_of_game(task: Task) -> str | None:
     """Return a digest of a game, empty if its name suffices; None if unknown."""
     text = task.game if isinstance(task.game, str) else ""
     if hasattr(games, text.partition("(")[0].strip()):
@@ -150,14 +128,14 @@ def _code_of_game(task: Task) -> str | None:
     if isinstance(game, History | Rules):
         # A fingerprint of rules covers only a few random plays: use the user's file instead.
         own = not type(game).__module__.startswith("regretkit.")
-        return _digest(task.sources[0], text) if own else fingerprint(game)
+        return _file(task.sources[0], text) if own else fingerprint(game)
     if game.coarse_information_set is not None:
         shared = b"".join(np.asarray(group).tobytes() for group in game.coarse_information_set)
         return fingerprint(game.refinement) + hashlib.sha256(shared).hexdigest()
     return fingerprint(game)
 
 
-def _code_of_algorithm(task: Task) -> str | None:
+def code_of_algorithm(task: Task) -> str | None:
     """Return a digest of an algorithm: of its traced rules, or else of its file."""
     text = task.algorithm if isinstance(task.algorithm, str) else ""
     if text and (not is_own(text) or text.startswith("regretkit.")):
@@ -167,11 +145,11 @@ def _code_of_algorithm(task: Task) -> str | None:
     parts = [*map(_described, (algorithm.circuit, algorithm.order, algorithm.averaging))]
     parts += [_traced(rule, task.iterations) for rule in rules]
     if None in parts:
-        return _digest(task.sources[1], text)
+        return _file(task.sources[1], text)
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
-def _digest(source: bytes | None, text: str) -> str | None:
+def _file(source: bytes | None, text: str) -> str | None:
     """Return the digest of a file, or None if its code may depend on other files."""
     path = file_of(text) if is_own(text) else None
     if source is None or path is None or imports_beside(path):
@@ -217,39 +195,28 @@ def _texts(made: Any) -> list[str]:
 # Execution
 
 
-@frozen
-class Outcome:
-    """The result of a task, or the reason of its failure."""
-
-    identity: Identity | None = None
-    columns: dict[str, list[Any]] | None = None
-    reason: str = ""
-
-
-def execute(task: Task, folder: Path | None) -> Outcome:
-    """Execute a task, with checkpoints in a folder; an error becomes an outcome."""
+def execute(task: Task, folder: Path | None) -> ComparedRun | str:
+    """Execute a task, with checkpoints in a folder; return the run, or why it failed."""
     try:
         with redirect_stdout(StringIO()):  # rules may print
-            algorithm, path = task.made(), None
-            identity = described(task) if folder is None else identity_of(task)
-            game = task.load(algorithm)
+            code = (code_of_game(task), code_of_algorithm(task)) if folder else (None, None)
+            identity = identity_of(task, code)
             # With a gap or time limit, a checkpoint does not determine the end of the run.
             resumable = task.target_gap is None and task.time_limit is None and is_known(identity)
-            if resumable and folder is not None and folder.is_dir():
-                path = folder / f"{key_of(identity)}.checkpoint"
-            columns = _measured(task, game, algorithm, path)
+            path = folder / f"{key_of(identity)}.checkpoint" if folder and resumable else None
+            columns = _measured(task, path if path and path.parent.is_dir() else None)
     except (Exception, SystemExit) as error:
         cause = error.__cause__ if isinstance(error, RuntimeError) else None
-        return Outcome(reason=located(cause or error, ""))
+        return located(cause or error, "")
     if path is not None:
         path.unlink(missing_ok=True)
-    return Outcome(identity, columns)
+    return ComparedRun(*task.names, task.seed, columns, identity)
 
 
-def _measured(
-    task: Task, game: Any, algorithm: Algorithm, path: Path | None
-) -> dict[str, list[Any]]:
+def _measured(task: Task, path: Path | None) -> dict[str, list[Any]]:
     """Run to the end, from a checkpoint if one exists, and return the columns."""
+    algorithm = task.made()
+    game = task.load(algorithm)
     by_rules = isinstance(game, History | Rules)
     if by_rules and algorithm.sampling is None:
         problem = f"{task.names[1]} needs a tree, and {task.names[0]} has only rules"
@@ -276,7 +243,7 @@ def _measured(
             run = resume(path, game, algorithm=algorithm, callbacks=callbacks)
         except (OSError, ValueError):  # damaged: start again
             path.unlink(missing_ok=True)
-            return _measured(task, game, algorithm, path)
+            return _measured(task, path)
         run.run(task.iterations - run.iteration, callbacks=saving)
     else:
         options: dict[str, Any] = {} if by_rules else {"imperfect_recall": task.imperfect_recall}
@@ -290,4 +257,16 @@ def _measured(
         last(run)
         columns = {name: values[-1:] for name, values in columns.items()}
         columns = {"iteration": columns.pop("iteration"), **last.values, **columns}
-    return {name: [plain(value) for value in values] for name, values in columns.items()}
+    return {name: [_plain(value) for value in values] for name, values in columns.items()}
+
+
+def _plain(value: object) -> float | int | None:
+    """Return a measured value as a number for JSON."""
+    if value is None:
+        return None
+    if not isinstance(value, bool | int | float | np.number | np.bool_):
+        raise TypeError(f"measures must return numbers, got {quote(value)}")
+    number = value.item() if isinstance(value, np.generic) else value
+    if not math.isfinite(number):
+        raise ValueError(f"measures must return finite numbers, got {number}")
+    return int(number) if isinstance(number, bool | int) else float(number)

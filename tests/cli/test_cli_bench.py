@@ -52,8 +52,9 @@ def test_the_commands_of_the_page_run_without_errors(page, run, folder):
 def test_what_the_tutorial_says_of_its_rule_holds(report, folder):
     (rule,) = re.findall(r"^```python\n(.*?)^```", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "my_rule.py").write_text(rule)
-    names = ["my_rule.py:MyRule(keep=0|0.5|1,gamma=1)", "cfr+"]
-    rows = report("bench", *names, "--suite", "smoke", "--workers", "0")["rows"]
+    names = "my_rule.py:MyRule(keep=0|0.5|1,gamma=1),cfr+"
+    words = ["--algorithms", names, "--suite", "smoke", "--workers", "0"]
+    rows = report("bench", *words)["rows"]
     for game in ("kuhn_poker", "leduc_poker"):
         last = {row["algorithm"]: row["nash_conv"] for row in rows if row["game"] == game}
         minimum, middle, maximum, plus = last.values()
@@ -62,27 +63,27 @@ def test_what_the_tutorial_says_of_its_rule_holds(report, folder):
 
 
 def test_the_second_time_nothing_is_run(report, folder):
-    words = ["bench", "rule_of_bench.py:Mine", "--game", "kuhn_poker(deck=3|4)", *HERE]
-    first = report(*words, "--against", "cfr+,dcfr(gamma=2|4)")
+    words = ["bench", "kuhn_poker(deck=3|4)", *HERE, "--algorithms", "rule_of_bench.py:Mine"]
+    first = report(*words, "--algorithms", "cfr+,dcfr(gamma=2|4)")
     written = {path: path.stat().st_mtime_ns for path in (folder / "results").glob("*.json")}
     assert len(written) == 2 * 4
     assert {row["game"] for row in first["rows"]} == {"kuhn_poker(deck=3)", "kuhn_poker(deck=4)"}
-    assert report(*words, "--against", "cfr+", "--against", "dcfr(gamma=2|4)") == first
+    assert report(*words, "--algorithms", "cfr+", "--algorithms", "dcfr(gamma=2|4)") == first
     assert {path: path.stat().st_mtime_ns for path in written} == written
-    more = report(*words, "--against", "cfr")
+    more = report(*words, "--algorithms", "cfr")
     assert len(more["rows"]) == len(first["rows"]) / 2
     assert len(list((folder / "results").glob("*.json"))) == 10
 
 
 def test_rules_that_fail_are_told_in_one_line_each_and_the_others_play(run, folder):
-    names = [f"rule_of_bench.py:{name}" for name in ("Raises", "TooLong", "Mine")]
-    games = ["--game", "kuhn_poker", "--game", "matching_pennies"]
-    code, out, err = run("bench", *names, *games, *HERE)
-    assert code == 1
+    names = ",".join(f"rule_of_bench.py:{name}" for name in ("Raises", "TooLong", "Mine"))
+    words = ["kuhn_poker", "matching_pennies", "--algorithms", names]
+    code, out, err = run("bench", *words, *HERE)
+    assert (code, err) == (1, "")
     assert re.findall(r"^\w+ +(\w+) .*?(failed)?$", out, re.MULTILINE)[1:7] == 2 * [
         *(("Raises", "failed"), ("TooLong", "failed"), ("Mine", "")),
     ]
-    first, second = err.splitlines()
+    first, second = out.splitlines()[7:9]
     assert "Raises on kuhn_poker, matching_pennies: " in first
     assert "ZeroDivisionError: divided (rule_of_bench.py, line" in first
     assert "TooLong on kuhn_poker, matching_pennies: " in second
@@ -91,12 +92,12 @@ def test_rules_that_fail_are_told_in_one_line_each_and_the_others_play(run, fold
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("cfr", "--suite"),
-        ("--suite smoke", "ALGORITHMS"),
-        ("cfr --suite papersss", "--suite: there is no suite 'papersss'"),
-        ("cfr --game kuhn", "no game 'kuhn'"),
-        ("bad_rule.py:Mine --suite smoke", r"bad_rule\.py, line 1"),
-        ("cfr --game kuhn_poker --workers 0 --out bad_rule.py", "--out.*bad_rule"),
+        ("--algorithms cfr", "--suite"),
+        ("--suite smoke", "--algorithms"),
+        ("--algorithms cfr --suite papersss", "--suite: there is no suite 'papersss'"),
+        ("kuhn --algorithms cfr", "no game 'kuhn'"),
+        ("--algorithms bad_rule.py:Mine --suite smoke", r"bad_rule\.py, line 1"),
+        ("kuhn_poker --algorithms cfr --workers 0 --out bad_rule.py", "--out.*bad_rule"),
     ],
 )
 def test_bad_input_is_told_in_one_line(words, problem, run, folder):
@@ -110,7 +111,8 @@ def test_bad_input_is_told_in_one_line(words, problem, run, folder):
 
 @pytest.fixture
 def results(run, folder):
-    run("bench", "cfr,cfr+,mccfr", "--game", "kuhn_poker(deck=3|4)", "--seeds", "2", *HERE)
+    names = ["--algorithms", "cfr,cfr+,mccfr", "--seeds", "2"]
+    run("bench", "kuhn_poker(deck=3|4)", *names, *HERE)
     return folder / "results"
 
 
@@ -142,18 +144,18 @@ def test_what_cannot_be_drawn_is_one_line(refused, results):
         (["nowhere"], "FOLDER: .*nowhere"),
         (["."], "FOLDER: '.' has no results"),
         ([results, "--out", "a.tex", "--kind", "profile"], "profile"),
-        ([results, "--only", "chess"], "--only: .*'chess'"),
+        ([results, "--only", "chess"], "FOLDER: .*'chess'"),
         ([results, "--measure", "gap"], "no column 'gap'"),
     ):
         assert re.search(problem, refused("figure", "--out", "a.pdf", *words))
 
 
 def test_labels_are_kept_with_the_results(run, report, refused, folder):
-    words = "bench", "rule_of_bench.py:Mine(power=2)", "cfr", "--game", "kuhn_poker", *HERE
+    words = "bench", "kuhn_poker", "--algorithms", "rule_of_bench.py:Mine(power=2),cfr", *HERE
     label = "--label", "rule_of_bench.py:Mine(power=2)=Squared"
-    for more in (label, ()):
+    for more, name in ((), "Mine(power=2)"), (label, "Squared"):
         rows = report(*words, *more)["rows"]
-        assert [*dict.fromkeys(row["algorithm"] for row in rows)] == ["Squared", "cfr"]
+        assert [*dict.fromkeys(row["algorithm"] for row in rows)] == [name, "cfr"]
     report("figure", "results", "--out", "a.tex", "--label", "cfr=CFR with alternation")
     assert "game & Squared & CFR with alternation" in Path("a.tex").read_text()
     assert "--label: there is no algorithm 'x' to label" in refused(*words, "--label", "x=y")

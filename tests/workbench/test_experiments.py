@@ -381,16 +381,12 @@ def test_the_command_of_a_result_plays_it_again(tmp_path):
     assert again[2].columns["exploitability"] == run.columns["exploitability"]
 
 
-def test_results_are_in_the_order_and_under_the_labels_that_were_given(tmp_path):
+def test_results_are_in_the_order_that_was_given(tmp_path):
     for text in ("pcfr+, cfr", "dcfr, cfr", "cfr+"):
         Experiment(["leduc_poker", "kuhn_poker"], text, 3).run(tmp_path, workers=0)
     found = read_results(tmp_path)
     assert found.algorithms == ["pcfr+", "cfr", "dcfr", "cfr+"]
     assert list(found.curves()) == ["leduc_poker", "kuhn_poker"]
-    (tmp_path / "labels.txt").write_text("dcfr=Discounted\n")
-    assert list(read_results(tmp_path).curves()["kuhn_poker"]) == [
-        *("pcfr+", "cfr", "Discounted", "cfr+")
-    ]
 
 
 def test_own_code_is_called_by_its_name_without_the_file_unless_two_have_one(rule, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from refusals import refusals
 
-from regretkit.workbench import ComparedRun, Comparison, gap_table, paper_figure
+from regretkit.workbench import ComparedRun, Comparison, gap_table
 
 pytest.importorskip("matplotlib")
 
@@ -34,7 +34,7 @@ def comparison():
 
 
 def test_curves_are_medians_in_the_same_colors_with_bands_between_quartiles():
-    figure = paper_figure(comparison())
+    figure = comparison().plot(width="page")
     kuhn, chicken = figure.axes
     assert figure.get_figwidth() == 7.0
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
@@ -49,13 +49,13 @@ def test_curves_are_medians_in_the_same_colors_with_bands_between_quartiles():
     for name in ("CFR+", "MCCFR"):
         assert lines[name].get_color() == others[name].get_color()
     assert kuhn.get_xscale() == kuhn.get_yscale() == "log"
-    assert paper_figure(comparison(), width="column", x="visited").get_figwidth() == 3.35
+    assert comparison().plot(width="column", x="visited").get_figwidth() == 3.35
 
 
 def test_a_profile_is_the_share_of_games_within_a_factor_of_the_best():
     # Kuhn poker is at 1 % after 100 iterations by cfr+ alone; of chicken, whose first gap is 2,
     # mccfr is there after 10, and cfr+ after 100.
-    figure = paper_figure(comparison(), kind="profile", share=0.01)
+    figure = comparison().plot(width="page", kind="profile", share=0.01)
     shares = {line.get_label(): line.get_xydata() for line in figure.axes[0].get_lines()}
     assert shares["CFR+"][:-1].tolist() == [[1.0, 0.0], [1.0, 0.5], [10.0, 1.0]]
     assert shares["MCCFR"][:-1].tolist() == [[1.0, 0.0], [1.0, 0.5]]
@@ -81,7 +81,7 @@ def test_the_median_over_seeds_counts_those_that_are_never_there():
 
 
 def drawing(**options):
-    return lambda: paper_figure(comparison(), **options)
+    return lambda: comparison().plot(**options)
 
 
 test_what_cannot_be_shown_is_refused = refusals(
@@ -91,7 +91,7 @@ test_what_cannot_be_shown_is_refused = refusals(
     (drawing(y="gap"), "has no column 'gap'"),
     (drawing(share=0.0), "share must be"),
     (drawing(share=math.nan), "share must be"),
-    (lambda: paper_figure(Comparison()), "there are no runs to show"),
+    (lambda: Comparison().plot(), "there are no runs to show"),
     (lambda: gap_table(Comparison(), 0.1), "there are no runs to show"),
     (lambda: gap_table(comparison(), -1.0), "gap must be"),
     error=ValueError,
@@ -100,4 +100,4 @@ test_what_cannot_be_shown_is_refused = refusals(
 
 def test_panels_leave_few_places_empty():
     runs = [run(f"game {n}", name, [1.0, 0.1, 0.01]) for n in range(6) for name in "abcd"]
-    assert paper_figure(Comparison(runs)).axes[0].get_gridspec().get_geometry() == (2, 3)
+    assert Comparison(runs).plot(width="page").axes[0].get_gridspec().get_geometry() == (2, 3)
