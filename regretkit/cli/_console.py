@@ -3,10 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 from attrs import define, field
@@ -14,10 +14,6 @@ from attrs import define, field
 from regretkit._util._errors import printable
 from regretkit._util._errors import reason as reason
 from regretkit._util._files import replace_file
-from regretkit.display._style import aligned
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DONE, FAILED, REFUSED, SHORT_OF_GAP = range(4)
 """Exit codes: success, failure, invalid input, and a run that ends above its target gap."""
@@ -82,37 +78,6 @@ def write_file(path: Path, content: bytes, option: str = "--out") -> None:
         replace_file(path, [content])
 
 
-def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Container[int], soft: int
-) -> list[str]:
-    """Return the lines of a table; the columns in ``right`` are aligned to the right.
-
-    In a narrow terminal, the column ``soft`` wraps. In files and pipes, no column does.
-    """
-    cells = [[*heads], *([printable(cell) for cell in row] for row in rows)]
-    if not sys.stdout.isatty():
-        return aligned(cells, right)
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-    for column, head in enumerate(heads):
-        drawn.add_column(Text(head), overflow="fold", no_wrap=column != soft)
-        drawn.columns[column].justify = "right" if column in right else "left"
-    for row in cells[1:]:
-        drawn.add_row(*map(Text, row))
-    console = _console(sys.stdout)
-    with console.capture() as captured:
-        console.print(drawn)
-    return [line.rstrip() for line in captured.get().splitlines()]
-
-
-def _console(stream: TextIO) -> "Console":
-    from rich.console import Console
-
-    return Console(file=stream, markup=False, highlight=False, emoji=False)
-
-
 Progress: TypeAlias = Callable[[str, float, float | None], object]
 """Shows a text, the work done, and the total work or None."""
 
@@ -123,10 +88,12 @@ def progress() -> Iterator[Progress]:
     if asked_for("quiet") or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda text, done, total: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = BarColumn(bar_width=12), TimeRemainingColumn(), TextColumn("{task.description}")
-    with Progress(*columns, console=_console(sys.stderr), transient=True) as shown:
+    console = Console(file=sys.stderr, markup=False, highlight=False, emoji=False)
+    with Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task("starting", total=None)
         yield lambda text, done, total: shown.update(
             task, completed=done, total=total, description=printable(text)

@@ -10,10 +10,10 @@ import numpy as np
 
 from regretkit.cli import _console as console
 from regretkit.cli import _types as types
-from regretkit.cli._console import Failure, Refusal, Report, reason, reporting, table
+from regretkit.cli._console import Failure, Refusal, Report, reason, reporting
 from regretkit.cli._solve import meaning_of_gap, strategy_lines, write_strategy
 from regretkit.cli._types import GAME_HELP, NamedGame, OutputFile, option
-from regretkit.display._style import number, numbers
+from regretkit.display._style import aligned, number, numbers
 from regretkit.evaluation import (
     Certificate,
     best_correlated_equilibrium,
@@ -133,7 +133,7 @@ def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, report: Re
         f"samples   {samples:,} games for each estimate, from seed {seed}",
         f"gap       at least about {number(sum(gains))} in units of payoff",
         "",
-        *table(("", "value", "with a local best response"), rows, right=(), soft=0),
+        *aligned([("", "value", "with a local best response"), *rows]),
         **{"samples": samples, "seed": seed, "gains": gains, "gap": sum(gains)},
     )
 

@@ -9,9 +9,9 @@ import click
 
 from regretkit import games
 from regretkit.cli import _types as types
-from regretkit.cli._console import Failure, Report, reason, reporting, table, write_file
+from regretkit.cli._console import Failure, Report, reason, reporting, write_file
 from regretkit.cli._types import COUNT, GAME_HELP, GameType, NamedGame, option
-from regretkit.display._games import game_figure, sizes, table_lines, tree_lines
+from regretkit.display._games import game_figure, size_rows, sizes, table_lines, tree_lines
 from regretkit.display._style import aligned, file_of
 from regretkit.games import NormalFormGame
 from regretkit.games.public import PublicGame
@@ -21,12 +21,14 @@ from regretkit.workbench._names import algorithm_of, load_game
 
 RULES_ALONE = {"phantom_tic_tac_toe": games.PhantomTicTacToe}
 """Games of the catalogue without a tree."""
-LARGE: dict[str, tuple[Any, ...]] = {
-    "dudo": ("extensive", 2, None, 294_883, [12_288, 12_288]),
-    "phantom_tic_tac_toe": ("extensive", 2, None, None, None),
+LARGE: dict[str, dict[str, Any]] = {
+    "dudo": {
+        **{"form": "extensive", "players": 2},
+        **{"histories": 294_883, "information_sets": [12_288, 12_288]},
+    },
+    "phantom_tic_tac_toe": {"form": "extensive", "players": 2},
 }
-"""Sizes of games that are slow to build; None where the tree does not fit into memory."""
-_SIZES = ("form", "players", "actions", "histories", "information_sets")
+"""Sizes of games that are slow to build, without the tree if it does not fit into memory."""
 
 
 def _factory(name: str) -> Any:
@@ -53,21 +55,19 @@ def list_games(name: str | None) -> int:
         return Report(report, [call, "", *text.splitlines()]).write()
     rows: list[dict[str, Any]] = []
     for name in known:
-        facts = {} if name in LARGE else _facts(load_game(name), name)
-        sizes = LARGE[name] if name in LARGE else [facts[size] for size in _SIZES]
         call, text = _documentation(name)
         row = {"name": name, "call": call, "what": text.partition("\n")[0].rstrip(".")}
-        rows.append(row | dict(zip(_SIZES, sizes, strict=True)))
+        rows.append(row | (LARGE[name] if name in LARGE else sizes(load_game(name))))
     heads = ("game", "players", "histories", "information sets", "what it is")
-    lines = table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
+    lines = aligned([heads, *map(_cells, rows)], right=(1, 2))
     lines += ["", "regretkit games NAME explains a game and its arguments."]
     return Report({"games": rows}, lines).write()
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    histories = "" if row["histories"] is None else f"{row['histories']:,}"
-    sets = " + ".join(f"{count:,}" for count in row["information_sets"] or [])
-    if row["actions"] is not None:
+    histories = f"{row['histories']:,}" if "histories" in row else ""
+    sets = " + ".join(f"{count:,}" for count in row.get("information_sets", []))
+    if "actions" in row:
         sets = f"{' x '.join(map(str, row['actions']))} actions"
     return row["name"], str(row["players"]), histories, sets, re.split("[,:]", row["what"])[0]
 
@@ -87,41 +87,17 @@ def _documentation(name: str) -> tuple[str, str]:
 @types.as_json
 def show_game(game: NamedGame, limit: int, plot: Path | None) -> int:
     """Show a game: its sizes, and its tree or its table of payoffs."""
-    facts = _facts(game.game, game.text)
     if plot is not None:
         with reporting("--plot"):
             drawing = file_of(game_figure(game.game, limit), plot.suffix[1:].lower())
         write_file(plot, drawing, "--plot")
-    drawn = [f"drawn in {plot}"] if plot else ["", *_text(game.game, limit)]
-    players = f"{facts['players']} player{'s' if facts['players'] > 1 else ''}"
-    recall = "" if facts["perfect_recall"] else ", imperfect recall"
-    lines = aligned([("form", f"{facts['form']}, {players}{recall}"), *sizes(game.game)])
-    return Report({**facts, "plot": plot and str(plot)}, [facts["name"], *lines, *drawn]).write()
-
-
-def _facts(game: Any, text: str) -> dict[str, Any]:
-    """Return the sizes and properties of a game, as in JSON."""
-    tree, actions, sets = None, None, [1] * game.players
-    recalls = game.recall_violation is None
-    if isinstance(game, NormalFormGame):
-        form, actions = "normal", [domain.dimension for domain in game.domains]
-    elif isinstance(game, PublicGame):
-        form, sets = "public", [domain.points for domain in game.domains]
-    else:
-        form, tree, sets = "extensive", game.tree, [*game.tree.information_sets]
-    return {
-        "name": game.name or text,
-        "form": form,
-        "players": game.players,
-        "actions": actions,
-        "histories": tree and tree.histories,
-        "terminals": tree and int(tree.terminals.size),
-        "depth": tree and tree.depth,
-        "information_sets": sets,
-        "constant_sum": game.constant_sum,
-        "perfect_recall": recalls,
-        "fingerprint": games.fingerprint(game) if recalls else None,
-    }
+    recalls = not game.forgets
+    facts = {"name": game.name, **sizes(game.game), "perfect_recall": recalls}
+    facts |= {"fingerprint": games.fingerprint(game.game) if recalls else None}
+    recall = [] if recalls else [("recall", "imperfect recall")]
+    lines = [game.name, *aligned([*size_rows(game.game), *recall])]
+    lines += [f"drawn in {plot}"] if plot else ["", *_text(game.game, limit)]
+    return Report({**facts, "plot": plot and str(plot)}, lines).write()
 
 
 def _text(game: Any, limit: int) -> list[str]:

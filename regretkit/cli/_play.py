@@ -20,10 +20,9 @@ from regretkit.cli._console import (
     progress,
     reporting,
     say,
-    table,
 )
 from regretkit.cli._types import COUNT, EQUILIBRIUM, GAME_HELP, UNIFORM, NamedGame, option
-from regretkit.display._style import number
+from regretkit.display._style import aligned, number
 from regretkit.evaluation import Estimate, sampled_value
 from regretkit.games import CHANCE, Profile, as_history
 from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_match
@@ -125,7 +124,7 @@ def _matches(
     report = Report({"game": game.name, "matches": matches, "seat": seat, "seed": seed})
     heads = ("strategy", "earned", "95 % interval", "expected")
     report.add(f"game     {game.name}", f"matches  {matches:,}, drawn from seed {seed}", "")
-    report.add(*table(heads, rows, right=(1, 3), soft=0), results=results)
+    report.add(*aligned([heads, *rows], right=(1, 3)), results=results)
     report.add("", "earned: mean payoff per match; the interval is a normal approximation")
     return report.write()
 

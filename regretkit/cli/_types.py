@@ -97,13 +97,9 @@ class NamedGame:
         """Number of players."""
         if not self.by_rules:
             return len(self.played.domains)
-        # Rules alone: follow any actions to a terminal, and count its payoffs
-        history = self.game
-        while not history.is_terminal():
-            chance = history.player() < 0
-            actions = [a for a, _ in history.chance_outcomes()] if chance else history.actions()
-            history = history.child(actions[0])
-        return len(history.payoffs())
+        from regretkit.play._sampled import players_of  # slow to import
+
+        return players_of(self.game)
 
     def coarsen(self, profile: Any) -> Any:
         """Return a profile with one strategy for each original information set."""

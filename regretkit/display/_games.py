@@ -60,27 +60,39 @@ NewAxes: TypeAlias = "Callable[[tuple[float, float]], Axes]"
 # Text
 
 
-def sizes(game: Any) -> Iterator[tuple[str, str]]:
-    """Yield names and values of the sizes of a game."""
+def sizes(game: Any) -> dict[str, Any]:
+    """Return the form and the sizes of a game by name, as JSON data."""
+    found: dict[str, Any]
     if isinstance(game, NormalFormGame):
-        yield "actions", " x ".join(f"{count:,}" for count in game.payoffs.shape[1:])
-        yield "outcomes", f"{game.payoffs[0].size:,}"
+        found = {"form": "normal", "players": game.players}
+        found |= {"actions": [*game.payoffs.shape[1:]], "outcomes": game.payoffs[0].size}
     elif isinstance(game, PublicGame):
-        yield "public tree", repr(game.tree)
-        yield "types", " x ".join(f"{count:,}" for count in game.deal.sizes)
-        yield "information sets", " + ".join(f"{domain.points:,}" for domain in game.domains)
+        found = {"form": "public", "players": game.players, "public_tree": repr(game.tree)}
+        found |= {"types": [*game.deal.sizes]}
+        found |= {"information_sets": [domain.points for domain in game.domains]}
     else:
         tree = tree_of(game)
-        yield "players", str(tree.players)
-        yield "histories", f"{tree.histories:,}"
-        yield "terminal histories", f"{tree.terminals.size:,}"
-        yield "longest history", f"{tree.depth:,} actions"
-        yield "information sets", " + ".join(f"{count:,}" for count in tree.information_sets)
+        found = {"form": "extensive", "players": tree.players, "histories": tree.histories}
+        found |= {"terminals": tree.terminals.size, "depth": tree.depth}
+        found |= {"information_sets": [*tree.information_sets]}
     if isinstance(game, ExtensiveFormGame | PublicGame):
-        yield "sequences", " + ".join(f"{domain.dimension:,}" for domain in game.domains)
+        found["sequences"] = [domain.dimension for domain in game.domains]
     if not isinstance(game, GameTree | ImperfectRecallGame):
-        total = game.constant_sum
-        yield "payoffs add up to", "no constant" if total is None else number(total)
+        found["constant_sum"] = game.constant_sum
+    return found
+
+
+def size_rows(game: Any) -> list[tuple[str, str]]:
+    """Return the form and the sizes of a game as text."""
+    return [(name.replace("_", " "), _size(name, size)) for name, size in sizes(game).items()]
+
+
+def _size(name: str, size: Any) -> str:
+    if isinstance(size, list):
+        return (" x " if name in ("actions", "types") else " + ").join(f"{n:,}" for n in size)
+    if isinstance(size, int):
+        return f"{size:,}"
+    return size if isinstance(size, str) else "none" if size is None else number(size)
 
 
 def tree_lines(tree: GameTree, limit: int) -> Iterator[str]:

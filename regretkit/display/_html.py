@@ -8,7 +8,7 @@ from typing import TypeAlias
 from regretkit.display._games import (
     game_figure,
     size_of,
-    sizes,
+    size_rows,
     table_lines,
     tree_lines,
     tree_of,
@@ -74,7 +74,7 @@ def game_html(game: AnyGame | Game) -> str:
     reason = shortened(getattr(game, "recall_violation", None) or "", 400)
     about = f"<p>{escaped(reason)}</p>" if reason else ""
     if isinstance(game, PublicGame) or size_of(game)[0] > _DRAWN:
-        return f"<p><b>{escaped(name)}</b></p>{table(sizes(game))}{about}"
+        return f"<p><b>{escaped(name)}</b></p>{table(size_rows(game))}{about}"
     try:
         svg = base64.b64encode(file_of(game_figure(game, _DRAWN))).decode()
     except ImportError:

@@ -94,9 +94,9 @@ def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run)
 
 def test_games_are_shown_drawn_and_converted(run, report, folder):
     out = run("show", "kuhn_poker", "--limit", 4)[1]
-    assert re.search("form +extensive, 2 players\nplayers +2\nhistories +58", out)
+    assert re.search("form +extensive\nplayers +2\nhistories +58", out)
     assert "54 longer histories omitted" in out
-    assert "public, 2 players" in run("show", "hold_em")[1]
+    assert "public" in run("show", "hold_em")[1]
     assert "imperfect recall" in run("show", DRIVER)[1]
     assert "2, 7" in run("show", "chicken")[1]
     facts = report("show", "kuhn_poker", "--plot", "a.svg")

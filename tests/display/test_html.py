@@ -69,11 +69,11 @@ def test_a_large_game_is_shown_by_its_sizes():
     facts = dict(cells(leduc))
     assert not list(shown(leduc).iter("img"))
     # 6 cards, 936 information sets: the standard count.
-    sizes = [facts[name] for name in ("information sets", "histories", "payoffs add up to")]
+    sizes = [facts[name] for name in ("information sets", "histories", "constant sum")]
     assert sizes == ["468 + 468", "9,457", "0"]
     assert dict(cells(games.blotto()))["outcomes"] == "441"
     general = games.battleship(loss_multiplier=2)
-    assert dict(cells(general))["payoffs add up to"] == "no constant"
+    assert dict(cells(general))["constant sum"] == "none"
     assert "imperfect recall" in content(shown(read_efg(DRIVER)))
 
 
