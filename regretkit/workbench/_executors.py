@@ -10,21 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 _DEATHS = 5
 """Number of times that the process of a call may die before the call fails."""
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 
 Result = TypeVar("Result")
-
-
-class Submits(Protocol):
-    """An executor of ``concurrent.futures``, or any object with the same ``submit``."""
-
-    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
-        """Return the future result of a call."""
-        ...
 
 
 def cores() -> int:

@@ -6,7 +6,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import Executor, as_completed
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +22,7 @@ from regretkit.games import History, Rules
 from regretkit.play import ALGORITHMS, Algorithm, Recorder
 from regretkit.play import named as named_algorithm
 from regretkit.workbench._comparison import ComparedRun, Comparison
-from regretkit.workbench._executors import Processes, Submits, cores
+from regretkit.workbench._executors import Processes, cores
 from regretkit.workbench._names import (
     algorithm_of,
     expand,
@@ -202,7 +202,7 @@ class Experiment:
         self,
         folder: FilePath | None = None,
         *,
-        executor: Submits | None = None,
+        executor: Executor | None = None,
         workers: int | None = None,
         watch: Watch | None = None,
     ) -> Comparison:
@@ -221,7 +221,7 @@ class Experiment:
         folder
             The folder for results, by default none.
         executor
-            An object with the method ``submit`` of ``concurrent.futures``, such as
+            An executor of ``concurrent.futures``, or any object with the same ``submit``, such as
             ``RayExecutor()``. It is not shut down. By default, processes on this machine.
         workers
             Number of processes with one thread each, by default one for each core. With 0 or on one
@@ -322,7 +322,7 @@ def compare(
 
 
 def _outcomes(
-    tasks: Sequence[Task], folder: Path | None, executor: Submits | None, workers: int | None
+    tasks: Sequence[Task], folder: Path | None, executor: Executor | None, workers: int | None
 ) -> Generator[tuple[Task, ComparedRun | str], None, None]:
     """Execute tasks by an executor, in this process, or in others."""
     count = whole_number(cores() if workers is None else workers, "workers", minimum=0)
