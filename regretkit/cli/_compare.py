@@ -130,10 +130,10 @@ def _report(code: int, results: Comparison, *lines: str, **facts: Any) -> int:
 
 
 @click.command(short_help="Run many algorithms on many games.", epilog=types.GAME_HELP)
-@experiment
 @option("--out", "Write all measurements as one table, in .csv.", OutputFile(".csv"))
 @option("--plot", "Draw all curves, as .svg, .pdf or .png.", types.figure_file)
 @against
+@experiment
 def compare(out: Path | None, plot: Path | None, x: str, **options: Any) -> int:
     """Run every algorithm on every GAME in this process, and compare their gaps.
 
@@ -158,10 +158,10 @@ def compare(out: Path | None, plot: Path | None, x: str, **options: Any) -> int:
 
 
 @click.command(short_help="Run algorithms on suites of games, and keep the results.")
-@experiment
 @option("--out", "The folder of the results.", metavar="FOLDER", default="results")
 @option("--workers", "Processes, by default one for each core.", types.FROM_ZERO)
 @option("--on", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
+@experiment
 def bench(out: str, on: str | None, workers: int | None, **options: Any) -> int:
     """Run every algorithm on every GAME, in parallel, and keep the results in a folder.
 
@@ -211,7 +211,6 @@ def _chosen(folder: str, **selection: Any) -> Comparison:
 
 
 @click.command("figure", short_help="Draw the results in a folder, or write a LaTeX table.")
-@choice
 @option(
     "--out",
     "The file: a figure in .pdf, .svg or .png, or a LaTeX table in .tex.",
@@ -228,6 +227,7 @@ def _chosen(folder: str, **selection: Any) -> Comparison:
 )
 @option("--gap", "In a table: the gap to reach, in units of payoff.", POSITIVE, default=1e-3)
 @option("--share", "In a profile: the share of the first gap to reach.", POSITIVE, default=1e-3)
+@choice
 def figure(
     folder: str,
     out: Path | None,
@@ -264,8 +264,8 @@ def figure(
 
 
 @click.command("report", short_help="Write an interactive HTML page of the results.")
-@choice
 @option("--out", "The page, as .html.", OutputFile(".html"), default="report.html")
+@choice
 def report(folder: str, out: Path, x: str, y: str | None, **selection: Any) -> int:
     """Write the results of regretkit bench in FOLDER as one HTML page.
 
