@@ -141,8 +141,8 @@ class Quadratic(Power):
 class Delayed(Power):
     """Polynomial weights after a delay: w_t = t^power for t > delay.
 
-    Earlier weights are ``1e-200 t^power``. A run that ends before has an average, and a longer run
-    forgets these iterations.
+    Earlier weights are ``1e-200 t^power``. So a run that ends during the delay has an average, and
+    in a longer run these iterations do not count.
 
     Parameters
     ----------

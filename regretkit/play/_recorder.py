@@ -497,7 +497,7 @@ class Recorder(_Table, Stateful):
         return f"<Recorder of {', '.join(self.values)} at {len(self.iterations):,} iterations>"
 
     def begin(self, run: "SelfPlay") -> list[Callback]:
-        """Call ``begin`` of the measures; return their callbacks for every iteration."""
+        """Call ``begin`` of the measures, and return the callbacks that they need."""
         return begin([*self.measures.values(), *self._parts], run)
 
     def __call__(self, run: "SelfPlay") -> None:

@@ -327,7 +327,7 @@ class _Tracing:
             self._example = rule.on_domain(Simplices([2, 3]))
             if self._example is None:
                 raise UntraceableError(
-                    "every block has one action: arrays by action and by block have the same shape"
+                    "every block has one action, so arrays by action look like arrays by block"
                 )
         for path in declared(rule):
             self._learn_array(path)

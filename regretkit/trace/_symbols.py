@@ -187,7 +187,7 @@ class Trace:
             )
         if self.shapes[Per.ACTION] == self.shapes[Per.BLOCK]:
             raise UntraceableError(
-                "every block has one action: arrays by action and by block have the same shape"
+                "every block has one action, so arrays by action look like arrays by block"
             )
         if (array == array[0]).all():
             return fill(constant(array[0]), per)

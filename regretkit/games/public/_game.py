@@ -303,7 +303,7 @@ class PublicGame(Game[DecisionTree]):
         locked = {at: (behavior, image) for at, image, behavior in found}
         if len(locked) < len(found):
             raise ValueError(
-                f"behaviors must have a node or one of its images once, got {quote([*behaviors])}"
+                f"behaviors must not have a node twice, also as an image, got {quote([*behaviors])}"
             )
         nodes: list[Any] = [*self.tree.nodes]
         following: list[dict[str, Node]] = [{} for _ in nodes]
