@@ -91,7 +91,8 @@ class MachineCode:
             kinds += flat[2]
         entry = self._entries.get(kinds)
         if entry is None:
-            entry = self._entries[kinds] = self._loaded(kinds, leaves, arguments)
+            # A thread that came first keeps its code: another one may hold its address.
+            entry = self._entries.setdefault(kinds, self._loaded(kinds, leaves, arguments))
         return entry, leaves
 
     def address(self, *arguments: Any) -> int:

@@ -1,21 +1,24 @@
 """Which way a run takes: the fastest that applies, or the one asked for, or a reason why not."""
 
+import re
 from functools import partial
+from itertools import chain, repeat
 
 import numpy as np
 import pytest
 from attrs import frozen
 from engine_cases import RULES, started
-from naive_games import random_game
+from test_agreement import Around, plus
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
-from regretkit.games import GameTree
+from regretkit.circuits import EFR, Discount, Restart, trigger_regret
 from regretkit.minimizers.contrib import IREGPredictiveRegretMatchingPlus
 from regretkit.play import (
     ALGORITHMS,
     Alternating,
     Averaging,
+    BanditFeedback,
     ChanceSampling,
     Estimator,
     ExternalSampling,
@@ -28,29 +31,23 @@ from regretkit.play import (
 )
 
 KUHN, RPS = games.kuhn_poker(), games.rock_paper_scissors()
-
-
-def cfr(local):
-    return [rk.CFR(tree, local) for tree in KUHN.domains]
-
-
-def mixed(*rules):
-    return [rk.CFR(tree, rule) for tree, rule in zip(KUHN.domains, rules, strict=True)]
-
-
-def parts():
-    return [rk.Product([rk.RegretMatching(2), rk.RegretMatching(1)]) for _ in RPS.domains]
-
-
-def enough(run):
-    return True
-
-
-# A long run, which is over at once
-LONG = {"iterations": 10**9, "callbacks": [enough]}
-
-BY_POINT = rk.ByDecisionPoint({0: rk.RegretMatching}, otherwise=rk.RegretMatchingPlus)
 GENERATOR = np.random.default_rng
+RM, DRM = rk.RegretMatching, rk.DiscountedRegretMatching
+
+
+def cfr(*rules):
+    """Return what makes players of CFR with these rules, the last one again and again."""
+    return lambda game: [
+        rk.CFR(domain, rule) if isinstance(domain, rk.DecisionTree) else rule(domain)
+        for domain, rule in zip(game.domains, chain(rules, repeat(rules[-1])), strict=False)
+    ]
+
+
+def each(make):
+    return lambda game: [make(domain) for domain in game.domains]
+
+
+# Orders, estimators, games and circuits of users
 
 
 @frozen
@@ -71,60 +68,6 @@ class Halved(Estimator):
         return game.utility(player, profile) / 2.0
 
 
-RM, DRM = rk.RegretMatching, rk.DiscountedRegretMatching
-EACH = rk.PerDecisionPoint(RM)
-UNTRACED = "cannot be compiled: "
-MORE = r"\(\) does more in an iteration than update the players in turn"
-
-
-def swap(simplices):
-    return rk.SwapRegret(simplices, RM)
-
-
-def way(rule, fastest, reason, **options):
-    return partial(cfr, rule), options, fastest, reason
-
-
-# The minimizers of a run and what else it is built of, its fastest engine, and why it has no faster
-WAYS = {
-    "a rule for each point": way(EACH, "compiled", None),
-    "rules by decision point": way(BY_POINT, "compiled", None),
-    "a circuit for each point": way(swap, "numpy", rf"\[0\]: SwapRegret.* {UNTRACED}"),
-    "a rule that picks entries": way(
-        IREGPredictiveRegretMatchingPlus, "numpy", r"\[0\]: IREG.*: np.flatnonzero is not"
-    ),
-    "different kernels": (partial(mixed, RM, DRM), {}, "compiled", None),
-    "the same kernel": (partial(mixed, DRM, partial(DRM, alpha=2.0)), {}, "compiled", None),
-    "extragradient": way(RM, "numpy", f"Extragradient{MORE}", order=Extragradient()),
-    "an order of one's own": way(RM, "numpy", f"Backwards{MORE}", order=Backwards()),
-    "an estimator of one's own": way(RM, "numpy", "Halved.* does not sweep", estimator=Halved()),
-    "sampled chance": way(RM, "compiled", None, estimator=ChanceSampling(GENERATOR(0))),
-}
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("name", WAYS)
-def test_a_long_run_takes_the_fastest_way_that_applies(name):
-    make, options, fastest, _ = WAYS[name]
-    assert SelfPlay(KUHN, make(), **options).run(**LONG).engine == fastest
-    assert SelfPlay(KUHN, make(), engine=fastest, **options).run(1).engine == fastest
-
-
-@pytest.mark.parametrize("name", [name for name, way in WAYS.items() if way[-1]])
-def test_a_way_that_does_not_apply_is_refused_with_the_reason(name):
-    make, options, _, reason = WAYS[name]
-    with pytest.raises(ValueError, match=f"engine 'compiled' cannot run this: .*{reason}"):
-        SelfPlay(KUHN, make(), engine="compiled", **options)
-
-
-def test_a_game_of_another_kind_is_run_as_it_is_written():
-    tree = GameTree.from_history(random_game(np.random.default_rng(1), depth=2))
-    game = Wrapped(rk.ExtensiveFormGame(tree))
-    assert started(game, RULES["rm"], engine="auto").run(**LONG).engine == "numpy"
-    with pytest.raises(ValueError, match=r"Wrapped\(.*\) is neither a normal-form nor an extensiv"):
-        started(game, RULES["rm"], engine="compiled")
-
-
 @frozen(eq=False)
 class Wrapped(rk.games.Game):
     """A game of no class of the library's."""
@@ -139,19 +82,95 @@ class Wrapped(rk.games.Game):
         return self.game.utility(player, strategies, payoff_of)
 
 
-def test_payoffs_that_could_overflow_are_played_as_written():
-    huge = matrix_game(np.full((3, 3), 9e99))
-    assert started(huge, RULES["rm"], engine="auto").run(**LONG).engine == "numpy"
-    with pytest.raises(ValueError, match="so large that utilities could overflow"):
-        started(huge, RULES["rm"], engine="compiled")
+class Total(Around):
+    def _learn(self, utility, strategy):
+        self.inner.observe_utility(utility - (utility * strategy).sum())
 
 
-def test_a_player_on_a_part_of_its_set_is_played_as_written():
-    corner = rk.Point([1.0, 0.0, 0.0])
-    options = {"minimizers": [corner, rk.RegretMatching(3)]}
-    assert SelfPlay(RPS, **options).run(**LONG).engine == "numpy"
-    with pytest.raises(ValueError, match=r"minimizers\[0\]: (Point.* plays on a part|Point)"):
-        SelfPlay(RPS, engine="compiled", **options)
+class Twice(Around):
+    def _learn(self, utility, strategy):
+        self.inner.observe_utility(utility)
+        self.inner.observe_utility(utility)
+
+
+class Seldom(Around):
+    def _learn(self, utility, strategy):
+        if self.iteration % 2 == 0:
+            self.inner.observe_utility(utility)
+
+
+class Later(Around):
+    def _learn(self, utility, strategy):
+        self.inner.observe_utility(utility)
+        self.last = self.inner.next_strategy()
+
+
+def swap(simplices):
+    return rk.SwapRegret(simplices, RM)
+
+
+def in_turn(estimator):
+    """Return an order and an estimator that draw from one generator."""
+    generator = GENERATOR(1)
+    return {"order": RandomPlayer(generator), "estimator": estimator(generator)}
+
+
+BY_POINT = rk.ByDecisionPoint({0: RM}, otherwise=rk.RegretMatchingPlus)
+CORNER = rk.Point([1.0, 0.0, 0.0])
+MORE = "does more in an iteration than update the players in turn"
+EXTERNAL, CHANCE = (
+    {"estimator": kind(GENERATOR(0))} for kind in (ExternalSampling, ChanceSampling)
+)
+BANDIT = {"estimator": BanditFeedback(GENERATOR(0))}
+
+# What a run is built of, and why it is not compiled
+COMPILED = {
+    "a rule for each point": (KUHN, cfr(rk.PerDecisionPoint(RM)), {}),
+    "rules by decision point": (KUHN, cfr(BY_POINT), {}),
+    "different kernels": (KUHN, cfr(RM, DRM), {}),
+    "the same kernel": (KUHN, cfr(DRM, partial(DRM, alpha=2.0)), {}),
+    "sampled chance": (KUHN, cfr(RM), CHANCE),
+    "external sampling": (KUHN, cfr(RM), EXTERNAL),
+}
+IN_NUMPY = [
+    (KUHN, cfr(swap), {}, r"\[0\]: SwapRegret.* cannot be compiled: .*plays on another set"),
+    (KUHN, cfr(IREGPredictiveRegretMatchingPlus), {}, r"\[0\]: IREG.*: np.flatnonzero is not"),
+    (KUHN, cfr(RM), {"order": Extragradient()}, rf"Extragradient\(\) {MORE}"),
+    (KUHN, cfr(RM), {"order": Extragradient()} | EXTERNAL, rf"Extragradient\(\) {MORE}"),
+    (KUHN, cfr(RM), {"order": Backwards()}, rf"Backwards\(\) {MORE}"),
+    (KUHN, cfr(RM), {"estimator": Halved()}, "Halved.* does not sweep"),
+    (KUHN, cfr(RM), BANDIT, "does not sweep"),
+    (KUHN, cfr(RM), in_turn(ChanceSampling), "draw from one generator, in turn"),
+    (KUHN, cfr(RM), in_turn(ExternalSampling), "draw from one generator, in turn"),
+    (RPS, cfr(RM), EXTERNAL, "not in extensive form"),
+    (RPS, cfr(RM), CHANCE, "not in extensive form"),
+    (KUHN, cfr(rk.PredictiveRegretMatchingPlus), EXTERNAL, "changes at a zero utility"),
+    (KUHN, each(partial(trigger_regret, local=RM)), EXTERNAL, "needs exact utilities"),
+    (KUHN, each(lambda t: Around(plus(t))), EXTERNAL, "circuit around a tree.* needs exact"),
+    (KUHN, each(lambda t: Total(plus(t))), {}, "must depend on that sequence alone"),
+    (KUHN, each(lambda t: Twice(plus(t))), {}, "observe_utility of its part twice"),
+    (KUHN, each(lambda t: Seldom(plus(t))), {}, "must call observe_utility of its part in every"),
+    (KUHN, each(lambda t: Later(plus(t))), {}, "calls next_strategy of its part after observe_u"),
+    (KUHN, each(lambda t: Restart(plus(t), every=3)), {}, "uses .load_state_dict"),
+    (KUHN, each(lambda t: Around(EFR(t))), {}, "around a minimizer that mixes deviations"),
+    (Wrapped(KUHN), cfr(RM), {}, r"Wrapped\(.*\) is neither a normal-form nor an extensiv"),
+    (matrix_game(np.full((3, 3), 9e99)), cfr(RM), {}, "so large that utilities could overflow"),
+    (RPS, lambda game: [CORNER, RM(3)], {}, r"minimizers\[0\]: Point.* plays on a part"),
+]
+
+
+@pytest.mark.parametrize(("game", "players", "ways"), COMPILED.values(), ids=COMPILED)
+def test_a_run_is_compiled_where_it_can_be(game, players, ways):
+    assert SelfPlay(game, players(game), **ways).engine_report().engine == "compiled"
+
+
+@pytest.mark.parametrize(("game", "players", "ways", "reason"), IN_NUMPY)
+def test_others_are_played_in_numpy_and_say_why(game, players, ways, reason):
+    report = SelfPlay(game, players(game), **ways).engine_report()
+    assert report.engine == "numpy"
+    assert re.search(reason, str(report))
+    with pytest.raises(ValueError, match=f"engine 'compiled' cannot run this: .*{reason}"):
+        SelfPlay(game, players(game), engine="compiled", **ways)
 
 
 # Short runs, and long ones
@@ -166,16 +185,10 @@ def test_a_single_iteration_takes_the_fastest_way_as_well():
 
 
 def test_a_report_says_for_each_player_why_it_is_not_compiled():
-    players = [rk.CFR(KUHN.domains[0], RM), rk.CFR(KUHN.domains[1], swap)]
-    report = SelfPlay(KUHN, players).engine_report()
-    assert report.engine == "numpy"
+    report = SelfPlay(KUHN, cfr(RM, swap)(KUHN)).engine_report()
     assert report.players[0].startswith("Python, since another player: minimizers[1]: SwapRegret")
     assert report.players[1].startswith("Python, since SwapRegret")
-    assert "cannot be compiled" in report.players[1]
-    order = SelfPlay(KUHN, cfr(RM), order=Extragradient()).engine_report()
-    assert order.players[0] == order.players[1]
-    assert "Extragradient() does more" in order.players[0]
-    asked = SelfPlay(KUHN, cfr(RM), engine="numpy").engine_report()
+    asked = SelfPlay(KUHN, cfr(RM)(KUHN), engine="numpy").engine_report()
     assert asked.players == ("Python, since the run requested engine 'numpy'",) * 2
 
 
@@ -238,6 +251,17 @@ def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(order):
     assert run.iteration < 30
 
 
+def test_a_weight_of_a_circuit_is_refused_before_its_iteration_is_played():
+    def weight(t):
+        return 1.0 if t <= 20 else -1.0
+
+    players = cfr(lambda simplices: Discount(RM(simplices), weight=weight))(KUHN)
+    run = SelfPlay(KUHN, players, engine="compiled").run(20)
+    with pytest.raises(ValueError, match=r"weight\(21\) must be .*, got -1"):
+        run.run(1)
+    assert run.iteration == 20
+
+
 class Failing(rk.SimplexRule):
     """Breaks down in its third iteration, in a way of its own."""
 
@@ -253,7 +277,7 @@ class Failing(rk.SimplexRule):
 
 @pytest.mark.parametrize("order", [Alternating(), Simultaneous()])
 def test_a_rule_that_breaks_down_breaks_the_run_in_any_way(order):
-    run = SelfPlay(KUHN, cfr(Failing), order=order)
+    run = SelfPlay(KUHN, cfr(Failing)(KUHN), order=order)
     with pytest.raises(ZeroDivisionError, match="gave up"):
         run.run(10)
     with pytest.raises(RuntimeError, match=r"failed after iteration 2: .*gave up"):
@@ -272,29 +296,12 @@ def test_runs_on_one_game_share_its_layout_and_no_workspace():
         np.testing.assert_array_equal(together, separate)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda run: setattr(run, "order", Simultaneous()),
-        lambda run: setattr(run, "minimizers", cfr(rk.RegretMatching)),
-    ],
-    ids=["order", "minimizers"],
-)
-def test_a_part_that_is_replaced_between_two_calls_plays_in_the_next(change):
-    found = []
-    for engine in ("compiled", "numpy"):
-        run = SelfPlay(KUHN, cfr(rk.RegretMatchingPlus), engine=engine).run(20)
-        change(run)
-        found.append(run.run(20).average)
-    np.testing.assert_allclose(*(np.concatenate(average) for average in found), atol=1e-12)
-
-
 def test_an_order_with_iterations_of_its_own_runs_them():
     class OnlyTheFirst(Alternating):
         def iterate(self, run):
             run.learn(0, run.profile())
 
-    run = SelfPlay(KUHN, cfr(rk.RegretMatching), order=OnlyTheFirst()).run(20)
+    run = SelfPlay(KUHN, cfr(rk.RegretMatching)(KUHN), order=OnlyTheFirst()).run(20)
     assert [minimizer.iteration for minimizer in run.minimizers] == [20, 0]
     with pytest.raises(ValueError, match="does more than update the players in turn"):
         Sampled(KUHN, rk.RegretMatching, ExternalSampling(1), order=OnlyTheFirst())

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from attrs import evolve
-from engine_cases import RULES, apart, moved, orders, rules_of, started
+from engine_cases import RULES, assert_alike, orders, rules_of, started
 from factories import random_behavior
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_games import Node, chance, decision, end, random_game
+from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame
@@ -107,61 +107,11 @@ def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
     # A state without ties, for any payoffs
     generator = np.random.default_rng(seed)
     size = max(np.abs(game.payoffs).max(), 1e-100)
-    run = started(
-        game,
-        RULES[rule],
-        orders(game.players)[data.draw(st.sampled_from(sorted(orders(game.players))))],
-    )
-    for rule_of_player in rules_of(run):
-        state = rule_of_player.state_dict()
-        state["regrets"] = size * generator.uniform(1.0, 2.0, size=rule_of_player.dimension)
-        rule_of_player.load_state_dict(state)
-    compiled = moved(run, "compiled").run(1)
-    assert apart(run.run(1), compiled) <= 1e-12
-    for x, y in zip(run.current, compiled.current, strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
-
-
-# Corner cases
-
-NO_MOVE = end(3.0, -3.0)
-ONE_ACTION = decision(0, "a", only=decision(1, "b", only=end(1.0, 2.0)))
-ONLY_CHANCE = chance([0.25, 0.75], left=end(1.0, -1.0), right=end(0.0, 5.0))
-ONE_DECIDES = decision(1, "b", left=end(1.0, -1.0), right=end(0.0, 5.0))
-
-
-@pytest.mark.parametrize("root", [NO_MOVE, ONE_ACTION, ONLY_CHANCE, ONE_DECIDES])
-def test_games_in_which_there_is_little_to_decide_are_played(root):
-    game = ExtensiveFormGame.from_history(root)
-    run = started(game, RULES["rm+"], engine="compiled").run(10)
-    reference = started(game, RULES["rm+"]).run(10)
-    np.testing.assert_array_equal(game.value(run.average), game.value(reference.average))
-    for found, expected in zip(rules_of(run), rules_of(reference), strict=True):
-        np.testing.assert_array_equal(found.regrets, expected.regrets)
-
-
-def twins(node):
-    """Return a game with every last move of players 0 and 1 twice over, which changes nothing."""
-    children = {name: twins(child) for name, child in node.children.items()}
-    if children and node.acting >= 0 and all(child.is_terminal() for child in children.values()):
-        children |= {f"{name} again": child for name, child in children.items()}
-    return Node(children, node.acting, node.label, node.chances, node.earned)
-
-
-@pytest.mark.deep_beyond(1)
-def test_equal_actions_are_merged_and_come_out_as_equals():
-    simple = decision(0, "a", up=end(1.0, -1.0), down=end(-2.0, 2.0))
-    hidden = decision(
-        0,
-        "a",
-        up=decision(1, "b", l=end(3.0, 1.0), r=end(0.0, 0.0)),
-        down=decision(1, "b", l=end(1.0, 0.0), r=end(2.0, 4.0)),
-    )
-    for root in (simple, hidden):
-        game = ExtensiveFormGame.from_history(twins(root))
-        run = started(game, RULES["optimistic hedge"], engine="compiled").run(30)
-        for strategy, domain in zip(run.average, game.domains, strict=True):
-            for point in range(domain.points):
-                behavior = strategy[1:][domain.simplices.block(point)]
-                if behavior.size == 4:
-                    np.testing.assert_array_equal(behavior[:2], behavior[2:])
+    order = orders(game.players)[data.draw(st.sampled_from(sorted(orders(game.players))))]
+    runs = [started(game, RULES[rule], order, engine=e) for e in ("compiled", "numpy")]
+    for rules in zip(*map(rules_of, runs), strict=True):
+        state = rules[0].state_dict()
+        state["regrets"] = size * generator.uniform(1.0, 2.0, size=rules[0].dimension)
+        for each in rules:
+            each.load_state_dict(state)
+    assert_alike(*(run.run(1) for run in runs))

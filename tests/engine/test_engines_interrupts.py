@@ -6,8 +6,12 @@ import tracemalloc
 
 import pytest
 from engine_cases import ENGINES, RULES, assert_same_bits, random_player, started
+from hypothesis import given
+from hypothesis import strategies as st
+from public_games import river
 
 from regretkit import games
+from regretkit.engine._executor import next_batch
 from regretkit.play import Alternating, At, Linear, Simultaneous, every
 
 KUHN = games.kuhn_poker()
@@ -47,27 +51,39 @@ def test_a_callback_may_be_interrupted(engine):
     assert_same_bits(run.run(10), started(KUHN, RULES["rm+"], engine=engine).run(20))
 
 
+@given(st.integers(1, 4096), st.floats(1e-7, 1e4))
+def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
+    pace, seconds = next_batch(count, took), took / count
+    assert pace >= 1
+    assert pace * seconds <= 0.1 + 1e-9 or pace <= 16
+    assert pace * seconds <= 1.0 + 1e-9 or pace == 1
+    assert pace <= max(8 * count, 16)
+
+
 # Threads
 
 
 @each_engine
 def test_runs_in_several_threads_do_not_meet(engine):
     ways = [
-        ("rm+", Alternating),
-        ("rm+", Simultaneous),
-        ("drm", random_player),
-        ("optimistic hedge", Alternating),
+        (KUHN, "rm+", Alternating),
+        (KUHN, "drm", random_player),
+        *[(river(5, 2, 0.05, ties=True), "drm", Simultaneous)] * 2,
     ]
-    runs = [started(KUHN, RULES[rule], order, Linear(), engine) for rule, order in ways]
-    threads = [threading.Thread(target=run.run, args=(200,)) for run in runs]
+
+    def begun():
+        return [started(game, RULES[rule], order, Linear(), engine) for game, rule, order in ways]
+
+    runs = begun()
+    threads = [threading.Thread(target=run.run, args=(100,)) for run in runs]
 
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    for run, (rule, order) in zip(runs, ways, strict=True):
-        assert_same_bits(run, started(KUHN, RULES[rule], order, Linear(), engine).run(200))
+    for run, alone in zip(runs, begun(), strict=True):
+        assert_same_bits(run, alone.run(100))
 
 
 # Memory

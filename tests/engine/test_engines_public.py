@@ -1,41 +1,15 @@
-"""Public games in machine code: equal to Python, to their game trees, and to themselves resumed."""
-
-import threading
+"""Public games in machine code: equal to NumPy and to their game trees."""
 
 import numpy as np
 import pytest
-from engine_cases import ENGINES, RULES, assert_same_bits, started
-from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_profile, river
+from public_games import kuhn, on_tree, random_profile, river
+from test_agreement import PUBLIC
 
-import regretkit as rk
 from regretkit.engine._layout import lay_out, zero_iterates
 from regretkit.engine.kernels._payoffs import compute_utility
 from regretkit.games import hold_em
-from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
-from regretkit.play import ALGORITHMS, Algorithm, At, Recorder, every, resume, solve
-
-
-def tables():
-    """Return a game of tables, and of comparisons in which ties pay."""
-    generator = np.random.default_rng(3)
-    first, second = (generator.normal(size=(2, 5, 4)) for _ in range(2))
-    ties = {"a": Compare(2, -2, tie=(1, 0)), "b": Compare(1, -1, tie=(0, 1)), "c": Compare(1, 0)}
-    many = {str(i): Free(1 + i / 8) for i in range(11)}
-    root = {"a": Table(first), "b": Decision(1, ties), "c": Table(second), "d": Decision(1, many)}
-    strengths = generator.integers(0, 3, 5), generator.integers(0, 3, 4)
-    deal = Deal(("abcde", "abcd"), weights=([1, 2, 3, 4, 5], [4, 3, 2, 1]), strengths=strengths)
-    return PublicGame(PublicTree(Decision(0, root)), deal, name="tables")
-
-
-GAMES = {
-    "kuhn": kuhn(5),
-    "leduc": leduc(2),
-    "merged": leduc(2, [[1, 2], [3, 1]], merged=True),
-    "dice": liars_dice(1, 3),
-    "one card": one_card([3.0, 1.0, 2.0], [2.0, 2.5]),
-    "river": river(5, 2, 0.05, ties=True),
-    "tables": tables(),
-}
+from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree
+from regretkit.play import ALGORITHMS, At, Recorder, every, resume, solve
 
 
 def utility(game, player, profile):
@@ -48,9 +22,9 @@ def utility(game, player, profile):
     return iterates.utility[trees.sequence[begin:end]]
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_machine_code_adds_up_in_the_order_of_numpy(name):
-    game = GAMES[name]
+    game = PUBLIC[name]
     for seed in range(3):
         profile = random_profile(game, seed)
         for player in (0, 1):
@@ -78,29 +52,6 @@ def test_runs_on_a_game_share_all_but_what_they_write():
     written = {"reach", "by_card", "below", "sums", "total", "earned"}
     shared = {name for name in payoffs._fields if getattr(payoffs, name) is getattr(others, name)}
     assert shared == {*payoffs._fields} - written
-
-
-@pytest.mark.parametrize("name", ["kuhn", "river"])
-def test_what_is_held_of_a_run_stays_as_it_goes_on(name):
-    run = solve(GAMES[name], "cfr+", 5, engine="compiled")
-    held = [*run.last_profile, *(minimizer.next_strategy()[1:] for minimizer in run.minimizers)]
-    kept = [x.copy() for x in held]
-    assert not any(x.flags.writeable for x in held)
-    run.run(5)
-    assert all(np.array_equal(x, y) for x, y in zip(held, kept, strict=True))
-    assert_same_bits(run, solve(GAMES[name], "cfr+", 10, engine="compiled"))
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("rule", ["rm", "rm+", "drm", "pdrm+", "hedge"])
-def test_rules_in_machine_code_play_the_same(rule):
-    game = river(6)
-    averages = [
-        np.concatenate(solve(game, Algorithm(RULES[rule]), iterations=50, engine=engine).average)
-        for engine in ENGINES
-    ]
-    for found in averages:
-        np.testing.assert_allclose(found, averages[-1], atol=1e-9)
 
 
 NAMES = [name for name in ALGORITHMS if name != "mccfr"]  # which plays trees alone
@@ -140,12 +91,6 @@ def test_what_is_recorded_of_a_public_game_is_that_of_its_tree():
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", IN_MACHINE_CODE)
-def test_machine_code_plays_a_public_game_as_its_tree(name):
-    assert_played_as_its_tree(river(6, 39), name, "compiled", 100)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", IN_MACHINE_CODE)
 @pytest.mark.parametrize("engine", ["numpy", "compiled"])
 def test_a_turn_is_played_as_its_tree(name, engine):
     # 28 x 28 hands with random weights. There are hands on rivers for which all actions are worth
@@ -154,30 +99,6 @@ def test_a_turn_is_played_as_its_tree(name, engine):
     game = hold_em("2c3d3h4c", tuple(weights), 40, 100, deck="2-4")
     assert game.deal.sizes == (28, 28)
     assert_played_as_its_tree(game, name, engine, 20)
-
-
-@pytest.mark.parametrize("engine", [pytest.param("compiled", marks=pytest.mark.deep), *ENGINES[1:]])
-@pytest.mark.parametrize("name", ["river", "leduc"])
-def test_a_run_is_resumed_to_the_same_bits(engine, name, tmp_path):
-    game = GAMES[name]
-    started(game, RULES["drm"], engine=engine).run(15).save(tmp_path / "run")
-    fresh, whole = (started(game, RULES["drm"], engine=engine) for _ in range(2))
-    resumed = rk.SelfPlay.load(
-        tmp_path / "run", game, fresh.minimizers, engine=engine, horizon=fresh.horizon
-    )
-    assert_same_bits(resumed.run(15), whole.run(30))
-
-
-@pytest.mark.parametrize("engine", ["numpy", pytest.param("compiled", marks=pytest.mark.deep)])
-def test_a_run_in_two_threads_gives_the_same_bits(engine):
-    runs = [started(GAMES["river"], RULES["drm"], engine=engine) for _ in range(3)]
-    threads = [threading.Thread(target=run.run, args=(100,)) for run in runs[:2]]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert_same_bits(*runs[:2])
-    assert_same_bits(runs[0], runs[2].run(100))
 
 
 def test_a_file_is_not_resumed_with_another_deal(tmp_path):

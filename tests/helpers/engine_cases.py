@@ -1,13 +1,17 @@
 """The ways to run self-play, what to run in them, and how to tell that they agree."""
 
 import inspect
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
+import pytest
 
 import regretkit as rk
 from regretkit import SelfPlay
+from regretkit.engine import _compiled, _sampled_run
 from regretkit.engine.kernels._iteration import over_range, over_sequences
+from regretkit.estimators import ExactUtility
 from regretkit.minimizers import (
     DiscountedRegretMatchingPlus,
     Entropy,
@@ -34,7 +38,6 @@ from regretkit.play import (
     Simultaneous,
     Uniform,
 )
-from regretkit.trace import find_kernel
 
 FAST = ("compiled",)
 ENGINES = (*FAST, "numpy")
@@ -82,20 +85,6 @@ AVERAGINGS = {
 }
 
 
-def kernel(rule):
-    return find_kernel(rule(rk.Simplices([2, 3])))
-
-
-def _one_for_each_kernel():
-    code = {name: kernel(rule) for name, rule in RULES.items()}
-    names = {(code[name].propose, code[name].learn): name for name in reversed(RULES)}
-    return {name: RULES[name] for name in RULES if name in names.values()}
-
-
-# One rule for each piece of machine code: more of them only differ in numbers.
-KERNELS = _one_for_each_kernel()
-
-
 def random_player():
     return RandomPlayer(np.random.default_rng(9))
 
@@ -109,81 +98,71 @@ def orders(players):
 UNIFORM = Uniform()
 
 
-def started(game, rule, order=Alternating, averaging=UNIFORM, engine="numpy"):
-    """Return a run before its first iteration."""
+def started(
+    game, makers, order=Alternating, averaging=UNIFORM, engine="numpy", sampling=ExactUtility
+):
+    """Return a run before its first iteration, of one rule or of a maker for each player."""
+    if callable(makers):
+        makers = [Algorithm(makers).minimizer] * game.players
     return SelfPlay(
         game,
-        [Algorithm(rule).minimizer(domain) for domain in game.domains],
+        [make(domain) for make, domain in zip(makers, game.domains, strict=True)],
         order=order(),
         averaging=averaging,
         horizon=HORIZON,
+        estimator=sampling(),
         engine=engine,
     )
-
-
-def moved(run, engine):
-    """Return a new run of the same, continued by another engine."""
-    rule = run.minimizers[0].local if isinstance(run.minimizers[0], rk.CFR) else None
-    order = random_player if isinstance(run.order, RandomPlayer) else lambda: run.order
-    second = started(run.game, rule or run.minimizers[0].on_domain, order, run.averaging, engine)
-    second.load_state_dict(run.state_dict())
-    return second
-
-
-# How far apart
 
 
 def rules_of(run):
     return [getattr(minimizer, "rule", minimizer) for minimizer in run.minimizers]
 
 
-def learned(rule):
-    return dict(_arrays(rule.state_dict()))
+# How far apart
 
 
-def _arrays(state):
-    for name, value in state.items():
-        if isinstance(value, dict):
-            yield from _arrays(value)
-        elif isinstance(value, np.ndarray) and name != "_strategy":  # which NumPy finds when asked
-            yield name, value
+DERIVED = "_strategy", "_behavior", "_weights", "sums", "parent_sums"
+"""What one engine has at once, and the other when asked."""
 
 
-IN_UNITS_OF_REGRET = ("regrets", "predicted_regrets", "errors", "steps")
+def assert_alike(run, second, rtol=1e-11):
+    """Require equal states, draws and strategies: floats up to ``rtol`` of the largest beside them.
 
-
-def apart(run, second, unit=0.0):
-    """Return how far two runs' regrets are apart, in units of the largest of the same block."""
-    worst = 0.0
-    for rule, twin in zip(rules_of(run), rules_of(second), strict=True):
-        found, expected, simplices = learned(rule), learned(twin), rule.simplices
-        assert found.keys() == expected.keys()
-        largest = np.maximum(simplices.max(np.abs(found["regrets"])), unit)
-        for name in found.keys() & set(IN_UNITS_OF_REGRET):
-            difference = np.abs(found[name] - expected[name])
-            by_block = difference.shape == largest.shape
-            units = largest if by_block else simplices.repeat(largest)
-            nonzero = difference > 0.0
-            worst = max([worst, *(difference[nonzero] / units[nonzero])])
-    return worst
-
-
-def apart_in_payoffs(run, second):
-    """Return how far two runs' regrets are apart, in units of the largest payoff at least."""
-    return apart(run, second, np.abs(run.game.payoffs).max())
+    With ``rtol`` 0 the bits are the same.
+    """
+    _assert_alike(run.state_dict(), second.state_dict(), rtol)
+    for name in ("average", "current", "last_profile"):
+        found, expected = (dict(enumerate(getattr(each, name))) for each in (run, second))
+        _assert_alike(found, expected, rtol, f"{name}.")
 
 
 def assert_same_bits(run, second):
-    assert run.iteration == second.iteration
-    for found, expected in zip(run.average, second.average, strict=True):
-        np.testing.assert_array_equal(found, expected)
-    for found, expected in zip(run.current, second.current, strict=True):
-        np.testing.assert_array_equal(found, expected)
-    for rule, twin in zip(rules_of(run), rules_of(second), strict=True):
-        found, expected = learned(rule), learned(twin)
-        assert found.keys() == expected.keys()
-        for name, array in found.items():
-            np.testing.assert_array_equal(array, expected[name], err_msg=name)
+    assert_alike(run, second, 0.0)
+
+
+def _assert_alike(found, expected, rtol, path=""):
+    assert found.keys() == expected.keys()
+    kinds = np.ndarray | float
+    names = {name for name in found.keys() - {*DERIVED} if isinstance(found[name], kinds)}
+    size = max((np.abs(expected[name]).max(initial=0.0) for name in names), default=0.0)
+    for name in found.keys() - {*DERIVED}:
+        value, other, place = found[name], expected[name], f"{path}{name}"
+        if name in names:
+            np.testing.assert_allclose(value, other, rtol=0.0, atol=rtol * size, err_msg=place)
+        elif isinstance(value, dict):
+            _assert_alike(value, other, rtol, f"{place}.")
+        else:
+            assert value == other, place
+
+
+@contextmanager
+def in_python():
+    """Run the functions that would be compiled as the Python that they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (_compiled, _sampled_run):
+            patch.setattr(module, "MachineCode", Written)
+        yield
 
 
 class Written:
