@@ -20,6 +20,9 @@ from regretkit.games._registry import load_rules as load_rules
 from regretkit.games._registry import names as names
 from regretkit.games._registry import register as register
 from regretkit.games._registry import save as save
+from regretkit.games._subgames import DepthLimitedGame as DepthLimitedGame
+from regretkit.games._subgames import Subgame as Subgame
+from regretkit.games._subgames import public_states as public_states
 from regretkit.games.bridges._openspiel import from_openspiel as from_openspiel
 from regretkit.games.bridges._openspiel import to_openspiel_policy as to_openspiel_policy
 from regretkit.games.bridges._openspiel_states import openspiel_history as openspiel_history

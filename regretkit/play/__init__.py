@@ -7,6 +7,7 @@ from regretkit.estimators import ChanceSampling as ChanceSampling
 from regretkit.estimators import Estimator as Estimator
 from regretkit.estimators import ExactUtility as ExactUtility
 from regretkit.estimators import ExternalSampling as ExternalSampling
+from regretkit.estimators import LeafValues as LeafValues
 from regretkit.estimators import LearnedBaseline as LearnedBaseline
 from regretkit.estimators import OutcomeSampling as OutcomeSampling
 from regretkit.estimators import assert_unbiased as assert_unbiased

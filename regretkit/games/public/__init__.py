@@ -6,6 +6,7 @@ linear in the opponent's reach. Its utilities need neither a game tree nor a mat
 
 from regretkit.games.public._deal import Deal as Deal
 from regretkit.games.public._game import PublicGame as PublicGame
+from regretkit.games.public._subgame import PublicSubgame as PublicSubgame
 from regretkit.games.public._tree import Chance as Chance
 from regretkit.games.public._tree import Compare as Compare
 from regretkit.games.public._tree import Decision as Decision

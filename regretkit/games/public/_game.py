@@ -204,17 +204,30 @@ class PublicGame(Game[DecisionTree]):
             found[alive, action] = behavior[layout.sequences(player, number + action)[alive] - 1]
         return found[image[player]]
 
-    def ev(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
+    def ev(
+        self,
+        player: int,
+        profile: Sequence[ArrayLike],
+        node: Path = (),
+        *,
+        best_response: bool = False,
+    ) -> Vector:
         """Return the expected payoff of each type of a player, given a node, shape ``(types,)``.
 
         The expectation is conditional on the node and on the player's type. It is NaN for a type
-        that is impossible at the node, or without a compatible type of the opponent there.
+        that is impossible at the node, or without a compatible type of the opponent there. With
+        ``best_response``, the player plays a best response from the node on.
         """
-        [ev] = self.evs(player, profile, [node])
+        [ev] = self.evs(player, profile, [node], best_response=best_response)
         return ev
 
     def evs(
-        self, player: int, profile: Sequence[ArrayLike], nodes: Iterable[Path]
+        self,
+        player: int,
+        profile: Sequence[ArrayLike],
+        nodes: Iterable[Path],
+        *,
+        best_response: bool = False,
     ) -> Sequence[Vector]:
         """Return ``ev`` at several nodes, by one pass over the tree."""
         check_player(player, self.players)
@@ -225,9 +238,16 @@ class PublicGame(Game[DecisionTree]):
             root = 0
         values = self._terminal_utilities(player).values(strategies[1 - player], root)
         behavior = np.append(self.domains[player].behavior(strategies[player]), 0.0)
+        if best_response:
+            values[tree.player[root : root + len(values)] == player] = -np.inf
         for child in range(root + len(values) - 1, root, -1):
             parent = int(tree.parent[child])
             played = values[child - root]
+            if tree.player[parent] == player and best_response:
+                context = layout.contexts[layout.context[parent]]
+                best, played = values[parent - root], context.mean(player, played)
+                np.maximum(best, played, out=best)
+                continue
             if tree.player[parent] == player:
                 sequences = layout.sequences(player, layout.last[player, child])
                 played = played * behavior[sequences - 1]
