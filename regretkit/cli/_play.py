@@ -17,13 +17,12 @@ from regretkit.cli._console import (
     Refusal,
     Report,
     asked_for,
-    progress,
     reporting,
     say,
 )
 from regretkit.cli._types import COUNT, EQUILIBRIUM, GAME_HELP, UNIFORM, NamedGame, option
 from regretkit.display._style import aligned, number
-from regretkit.evaluation import Estimate, sampled_value
+from regretkit.evaluation import sampled_value
 from regretkit.games import CHANCE, Profile, as_history
 from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_match
 
@@ -42,7 +41,6 @@ from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_m
     types.FROM_ZERO,
 )
 @option("--seed", "The seed; by default 0 with --matches, else a new one.", types.FROM_ZERO)
-@types.quiet
 @types.as_json
 def play(
     game: NamedGame,
@@ -99,45 +97,33 @@ def _matches(
 ) -> int:
     """Play matches of strategies, and report the payoffs."""
     players, generator = game.players, np.random.default_rng(seed)
+    means, variances, expected = np.zeros((3, players))
     rotations = list(_seatings(players, seat))
-    earned: list[list[Estimate]] = [[] for _ in range(players)]
-    expected = None if game.by_rules else np.zeros(players)
-    with progress() as show:
-        for turn, seats in enumerate(rotations[:matches]):
-            show(f"seating {turn + 1} of {len(rotations)}", turn, len(rotations))
-            count = len(range(turn, matches, len(rotations)))
-            if expected is None:
-                profile: Any = [lineup[k].behavior(player) for player, k in enumerate(seats)]
-            else:
-                own = [lineup[k][player] for player, k in enumerate(seats)]
-                profile = Profile(own, game.game.domains)
-                expected[seats] += count / matches * game.game.value(profile)
-            for player, estimate in enumerate(sampled_value(game.game, profile, count, generator)):
-                earned[seats[player]].append(estimate)
+    for turn, seats in enumerate(rotations[:matches]):
+        count = len(range(turn, matches, len(rotations)))
+        share = count / matches
+        if game.by_rules:
+            profile: Any = [lineup[k].behavior(player) for player, k in enumerate(seats)]
+        else:
+            own = [lineup[k][player] for player, k in enumerate(seats)]
+            profile = Profile(own, game.game.domains)
+            expected[seats] += share * game.game.value(profile)
+        estimates = sampled_value(game.game, profile, count, generator)
+        means[seats] += [share * estimate.mean for estimate in estimates]
+        variances[seats] += [(share * estimate.standard_error) ** 2 for estimate in estimates]
     results, rows = [], []
-    for participant, text in enumerate(texts):
-        mean, error = _pooled(earned[participant])
-        exact = None if expected is None else float(expected[participant])
-        results.append({"strategy": text, "mean": mean, "standard_error": error, "expected": exact})
+    for text, mean, variance, exact in zip(texts, means, variances, expected, strict=True):
+        error = math.sqrt(variance) if variance < math.inf else None
+        found = {"strategy": text, "mean": float(mean), "standard_error": error}
+        results.append(found | {"expected": None if game.by_rules else float(exact)})
         ends = "" if error is None else f"{mean - 1.96 * error:.4g} to {mean + 1.96 * error:.4g}"
-        rows.append((text, number(mean), ends, "" if exact is None else number(exact)))
+        rows.append((text, number(mean), ends, "" if game.by_rules else number(exact)))
     report = Report({"game": game.name, "matches": matches, "seat": seat, "seed": seed})
     heads = ("strategy", "earned", "95 % interval", "expected")
     report.add(f"game     {game.name}", f"matches  {matches:,}, drawn from seed {seed}", "")
     report.add(*aligned([heads, *rows], right=(1, 3)), results=results)
     report.add("", "earned: mean payoff per match; the interval is a normal approximation")
     return report.write()
-
-
-def _pooled(parts: Sequence[Estimate]) -> tuple[float, float | None]:
-    """Return the mean of the union of several samples, and its standard error."""
-    samples = sum(part.samples for part in parts)
-    mean = math.fsum(part.samples * part.mean for part in parts) / samples
-    # The sum of squares within the samples, plus that of their means around the common mean
-    squares = [(part.samples - 1) * part.variance for part in parts if part.samples > 1]
-    squares += [part.samples * (part.mean - mean) ** 2 for part in parts]
-    error = math.sqrt(math.fsum(squares) / (samples - 1) / samples) if samples > 1 else None
-    return mean, error
 
 
 # The user at the terminal
