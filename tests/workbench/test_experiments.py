@@ -197,6 +197,7 @@ def test_an_edited_file_is_run_again_and_by_the_code_that_was_read(step, rule, t
     assert one != two or step == "{}"  # regret matching does not depend on the scale
     assert gaps(second.run(folder, workers=0)) == two
     assert gaps(first.run(folder, workers=0)) == one
+    assert gaps(read_results(folder)) == one  # the newest
     assert len(list(folder.glob("*.json"))) == 2
     columns = first.run(folder, workers=0).runs[0].columns
     assert first.run(folder, workers=0).runs[0].columns == columns  # with its clocks
