@@ -275,6 +275,7 @@ def test_equal_expressions_of_other_games_algorithms_and_numbers_are_other_runs(
         ("kuhn_poker", "cfr+", {"measures": "exploitability"}),
         ("kuhn_poker", "cfr+", {"target_gap": 0.1}),
         ("kuhn_poker", "cfr+", {"sampling": "outcome"}),
+        ("kuhn_poker", "cfr+", {"sampling": "external"}),
         ("kuhn_poker(deck=4)", "cfr+", {}),
         ({"kuhn_poker": games.kuhn_poker(deck=5)}, "cfr+", {}),
         ("kuhn_poker", {"cfr+": rk.Algorithm("cfr", averaging=Linear())}, {}),
