@@ -19,11 +19,8 @@ from regretkit.games import History, Rules, fingerprint
 from regretkit.play import (
     Algorithm,
     At,
-    Callback,
     Checkpoint,
     Recorder,
-    StopAtGap,
-    StopAtTime,
     geometric,
     resume,
     solve,
@@ -227,13 +224,8 @@ def _measured(task: Task, path: Path | None) -> dict[str, list[Any]]:
         if not by_rules or measure == AT_END or callable(measure)
     }
     record = Recorder({**measures, **{name: name for name in CLOCKS}})
-    ratio = RATIO if task.target_gap is None else RATIO_TO_GAP
-    callbacks: list[Callback] = [At(geometric(ratio), record)]
-    if task.target_gap is not None and not by_rules:
-        callbacks.append(At(geometric(RATIO_TO_GAP), StopAtGap(task.target_gap)))
-    if task.time_limit is not None:
-        callbacks.append(StopAtTime(task.time_limit))
-    saving = callbacks
+    callbacks = [At(geometric(RATIO if task.target_gap is None else RATIO_TO_GAP), record)]
+    saving: list[Any] = [*callbacks]
     run: Any  # with a tree or without
     if path is not None:
         seconds = SAVE_EVERY * (10.0 if by_rules else 1.0)
@@ -246,9 +238,11 @@ def _measured(task: Task, path: Path | None) -> dict[str, list[Any]]:
             return _measured(task, path)
         run.run(task.iterations - run.iteration, callbacks=saving)
     else:
-        options: dict[str, Any] = {} if by_rules else {"imperfect_recall": task.imperfect_recall}
-        seed = None if algorithm.sampling is None else task.seed
-        run = solve(game, algorithm, task.iterations, seed=seed, callbacks=saving, **options)
+        options: dict[str, Any] = {} if algorithm.sampling is None else {"seed": task.seed}
+        if not by_rules:
+            options |= {"target_gap": task.target_gap, "imperfect_recall": task.imperfect_recall}
+        options |= {"time_limit": task.time_limit, "callbacks": saving}
+        run = solve(game, algorithm, task.iterations, **options)
     if record.iterations[-1:] != [run.iteration]:
         record(run)
     columns: dict[str, list[Any]] = {"iteration": record.iterations, **record.values}
