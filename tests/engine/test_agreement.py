@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import user_rules
 from attrs import define, field
 from engine_cases import AVERAGINGS, RULES, assert_alike, in_python, orders, started
 from factories import apart
@@ -138,48 +139,6 @@ GAMES = TREES | FORMS | PUBLIC | EDGES
 # Minimizers: rules of the library and of users, several of a player, in circuits and around them
 
 
-@define(eq=False)
-class OfUtilities(rk.SimplexRule):
-    """Goes by what actions earned, and not by regret: it looks at single actions as well."""
-
-    earned: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.earned, 0.0))
-
-    def _learn(self, utility, strategy):
-        self.earned += utility
-
-
-HALF = 0.5
-
-
-@define(eq=False)
-class Elaborate(rk.SimplexRule):
-    """Exponential weights of fading regrets, at a rate that depends on utilities so far.
-
-    It has a constant of the module, a hyperparameter, numbers that change with the iteration, and
-    arrays by action and by block.
-    """
-
-    floor: float = field(default=-1.0, kw_only=True)
-    regrets: np.ndarray = rk.state()
-    worst: np.ndarray = rk.state(per="block")
-    count: np.ndarray = rk.state(per="block")
-
-    def _propose(self):
-        scale = np.sqrt(1.0 + self.count) / (1.0 + self.worst)
-        return self.simplices.normalize(np.exp(self.simplices.repeat(scale) * self.regrets))
-
-    def _learn(self, utility, strategy):
-        regret = self.simplices.regret(utility, strategy)
-        t = self.iteration + 1
-        factor = HALF * (1.0 + t / (t + 1.0))
-        self.regrets = np.maximum(factor * self.regrets + regret, self.floor)
-        self.worst = np.hypot(self.worst, self.simplices.max(np.abs(regret)))
-        self.count += 1.0
-
-
 class Around(rk.RegretMinimizer):
     """A circuit around a tree, which passes everything on."""
 
@@ -229,9 +188,8 @@ def four_rules(simplices):
     return rk.ByDecisionPoint(rules, otherwise=rk.RegretMatching)(simplices)
 
 
-LOCAL = {  # in place of one rule
-    "of utilities": OfUtilities,
-    "elaborate": Elaborate,
+LOCAL = {name: rule for name, rule in user_rules.RULES if name not in user_rules.NEEDS_PYTHON}
+LOCAL |= {
     "two rules": two_rules,
     "four rules": four_rules,
     "each its own": apart(RULES["drm"]),

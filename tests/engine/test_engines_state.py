@@ -19,7 +19,7 @@ from engine_cases import (
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import RegretLedger
-from regretkit.play import Alternating, At, Last, Linear, Simultaneous, every, geometric
+from regretkit.play import Alternating, At, Last, Linear, Simultaneous, every
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 
@@ -147,32 +147,6 @@ def test_minimizers_may_move_to_another_run_and_back(engine):
         np.testing.assert_array_equal(found, expected)
     for found, expected in zip(rules_of(later), rules_of(alone), strict=True):
         np.testing.assert_array_equal(found.regrets, expected.regrets)
-
-
-# Watched
-
-
-@each_way
-@each_engine
-def test_callbacks_see_the_run_at_the_iterations_and_as_it_is_there(engine, way):
-    seen, whole = {name: [] for name in ("every", "growing", "plain")}, start(way, engine)
-    looks = {name: lambda run, own=own: own.append(run.iteration) for name, own in seen.items()}
-    states = {}
-    watching = [
-        At(every(7), looks["every"]),
-        At(geometric(1.5), looks["growing"]),
-        At(every(10), lambda run: states.update({run.iteration: run.state_dict()})),
-    ]
-    whole.run(40, callbacks=watching)
-
-    assert seen["every"] == [7, 14, 21, 28, 35]
-    assert seen["growing"] == [1, 2, 3, 5, 8, 12, 18, 27]
-    for iteration, state in states.items():
-        np.testing.assert_equal(state, start(way, engine).run(iteration).state_dict())
-
-    watched = start(way, engine).run(40, callbacks=[*watching, looks["plain"]])
-    assert seen["plain"] == list(range(1, 41))
-    assert_same_bits(whole, watched)
 
 
 # In a ledger

@@ -145,22 +145,6 @@ def test_a_new_run_with_the_same_minimizers_never_runs_old_code(name):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("name", HYPERPARAMETERS)
-def test_a_run_in_machine_code_follows_a_hyperparameter(name):
-    averages = []
-    for engine in ("numpy", "compiled"):
-        namespace = cell()
-        minimizers = [CFR(tree, lambda s, space=namespace: mine(space, s)) for tree in KUHN.domains]
-        run = SelfPlay(KUHN, minimizers, engine=engine).run(3)
-        for minimizer in minimizers:
-            namespace["rule"] = minimizer.rule
-            exec(HYPERPARAMETERS[name], namespace)
-        averages.append(run.run(4).average)
-    for one, other in zip(*averages, strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
-
-
 @define(eq=False, slots=False)
 class Holding(rk.SimplexRule):
     """Regret matching that scales its regrets by what it holds."""

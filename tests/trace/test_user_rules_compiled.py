@@ -1,12 +1,9 @@
 """Rules that users write run in machine code."""
 
-import numpy as np
 import pytest
 from trace_steps import SIMPLICES, assert_traced
 from user_rules import NEEDS_PYTHON, RULES
 
-import regretkit as rk
-from regretkit import games, play
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, find_kernel
 
@@ -18,20 +15,6 @@ def test_rules_have_a_kernel_or_say_why_not(name, make):
             find_kernel(make(Simplices([2, 3])))
     else:
         find_kernel(make(Simplices([2, 3])))
-
-
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize(
-    "make", [pytest.param(m, id=name) for name, m in RULES if name not in NEEDS_PYTHON]
-)
-def test_machine_code_plays_as_numpy_does(make):
-    for game, iterations in ((games.kuhn_poker(), 60), (games.leduc_poker(), 5)):
-        runs = [
-            rk.solve(game, play.Algorithm(make), iterations=iterations, engine=engine)
-            for engine in ("numpy", "compiled")
-        ]
-        for one, other in zip(*(run.average for run in runs), strict=True):
-            np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
 
 
 # Rules as people write them who have not read how rules are traced
