@@ -125,7 +125,24 @@ class DecisionDAG(StrategySet):
         depth = self._depths()
         # NumPy sorts integers of few bits faster.
         order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
-        return tuple(map(self._level, np.split(order, np.cumsum(np.bincount(depth))[:-1])))
+        first = np.cumsum(self.parent_counts) - self.parent_counts
+        by_level = np.split(order, np.cumsum(np.bincount(depth))[:-1])
+        return tuple(self._level(points, first[points]) for points in by_level)
+
+    def _level(self, points: Indices, first_edge: Indices) -> "Level":
+        counts, actions = self.parent_counts[points], self.simplices.coordinates(points)
+        parents = self.parent_sequences[expand_ranges(first_edge, counts)]
+        distinct, parent_of_edge = np.unique(parents, return_inverse=True)
+        return Level(
+            points,
+            Simplices(self.sizes[points]),
+            as_slice(actions),
+            as_slice(actions + 1),
+            parents,
+            np.repeat(np.arange(points.size), counts),
+            distinct,
+            np.concatenate([np.arange(distinct.size), parent_of_edge[::-1]]),
+        )
 
     def _depths(self) -> Indices:
         """Return the number of decisions on the longest path to each decision point."""
@@ -136,12 +153,6 @@ class DecisionDAG(StrategySet):
             depth[:-1] = longer
             longer = 1 + np.maximum.reduceat(depth[preceding], first)
         return longer
-
-    def _level(self, points: Indices) -> "Level":
-        first, counts = np.cumsum(self.parent_counts) - self.parent_counts, self.parent_counts
-        edges = expand_ranges(first[points], counts[points])
-        ends = np.repeat(np.arange(points.size), counts[points])
-        return Level.of(self.simplices, points, self.parent_sequences[edges], ends)
 
     @property
     def sizes(self) -> Indices:
@@ -318,9 +329,6 @@ class DecisionTree(DecisionDAG):
     def _depths(self) -> Indices:
         return depths(self.point_of_sequence[self.parent_sequence])
 
-    def _level(self, points: Indices) -> "Level":
-        return Level.of(self.simplices, points, self.parent_sequence[points])
-
 
 @frozen(eq=False)
 class Level:
@@ -346,46 +354,19 @@ class Level:
     """Coordinates of the level's actions in a behavioural strategy."""
     sequences: Selection
     """Coordinates of the level's actions in a sequence-form vector."""
-    sources: Indices
-    """The parent sequence of each action in a tree, and of each edge in a DAG."""
-    _point_of_edge: Indices | None
-    """The decision point of each edge, as an index into ``points``; None in a tree."""
-    _parents: Indices
+    parents: Indices
+    """The parent sequence of each edge."""
+    children: Indices
+    """The decision point of each edge, as an index into ``points``."""
+    _distinct: Indices
     """The distinct parent sequences."""
     _targets: Indices
-    """Indices into ``_parents``: all of them, then each edge's parent, last edge first."""
-
-    @staticmethod
-    def of(
-        simplices: Simplices, points: Indices, parents: Indices, edges: Indices | None = None
-    ) -> "Level":
-        """Return the level of these decision points.
-
-        ``parents`` has one sequence for each point or, with ``edges``, for each edge. ``edges`` has
-        the index into ``points`` of each edge.
-        """
-        part = Simplices(simplices.sizes[points])
-        actions = simplices.coordinates(points)
-        distinct, parent_of_edge = np.unique(parents, return_inverse=True)
-        return Level(
-            points,
-            part,
-            as_slice(actions),
-            as_slice(actions + 1),
-            np.repeat(parents, part.sizes) if edges is None else parents,
-            edges,
-            distinct,
-            np.concatenate([np.arange(distinct.size), parent_of_edge[::-1]]),
-        )
+    """Indices into ``_distinct``: all of them, then each edge's parent, last edge first."""
 
     def inflow(self, strategy: Vector) -> Vector:
         """Return the inflow of each action's decision point."""
-        weights = strategy[self.sources]
-        if self._point_of_edge is None:
-            return weights
-        return self.simplices.repeat(
-            segment_sum(self._point_of_edge, weights, self.simplices.blocks)
-        )
+        by_point = segment_sum(self.children, strategy[self.parents], self.points.size)
+        return self.simplices.repeat(by_point)
 
     def add_to_parents(self, vector: Vector, values: Vector) -> None:
         """Add the value of each decision point to its parent sequences, in place.
@@ -393,12 +374,11 @@ class Level:
         A sum of at most 2^-44 of the values' magnitudes becomes zero.
         """
         # From the last decision point to the first, as in the engines
-        count = self._parents.size
-        by_edge = (values if self._point_of_edge is None else values[self._point_of_edge])[::-1]
-        addends = np.concatenate([vector[self._parents], by_edge])
+        count, by_edge = self._distinct.size, values[self.children][::-1]
+        addends = np.concatenate([vector[self._distinct], by_edge])
         magnitudes = segment_sum(self._targets[count:], abs(by_edge), count)
         totals = segment_sum(self._targets, addends, count)
-        vector[self._parents] = zero_cancelled(totals, magnitudes)
+        vector[self._distinct] = zero_cancelled(totals, magnitudes)
 
 
 def _edges(

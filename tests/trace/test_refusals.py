@@ -100,7 +100,7 @@ FINE_IN_NUMPY = [
         "self.seed = (1103515245 * self.seed + 12345) % 2**31; return r * (self.seed / 2**31)",
         "multiplied and then divided",
     ),
-    ("self.scale = 2.0; return r", "_learn changes self.scale, which is neither an array"),
+    ("self.scale = 2.0; return r", "_learn sets self.scale, which was neither an array"),
     (
         "made = np.arange(float(r.size)); made += np.abs(r); return made",
         "a constant array cannot be written to; make it with np.zeros_like",

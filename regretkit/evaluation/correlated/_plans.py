@@ -207,8 +207,7 @@ class CorrelatedPlan:
         # probabilities multiply.
         for level in reversed(domain.levels):
             found = level.simplices.sum(mixed[level.sequences] * values[level.sequences])
-            counts = domain.parent_counts[level.points]
-            np.multiply.at(values, level.sources, np.repeat(found, counts))
+            np.multiply.at(values, level.parents, found[level.children])
         return float(values[0] * share)
 
     def draw(self, generator: np.random.Generator | int) -> Profile:

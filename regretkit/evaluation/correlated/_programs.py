@@ -79,7 +79,7 @@ class Deviations:
         tree = DecisionTree(np.append(0, 1 + parents), np.append(1 + triggers, sizes))
         trigger = np.arange(tree.dimension)
         for level in tree.levels[1:]:
-            trigger[level.sequences] = trigger[level.sources]
+            trigger[level.sequences] = np.repeat(trigger[level.parents], level.simplices.sizes)
         rows = np.append(trigger[2 + triggers :][followed], 2 + triggers + np.arange(played.size))
         recommended = np.append(played[followed], source)
         sign = np.repeat([-1.0, 1.0], [followed.size, played.size])
