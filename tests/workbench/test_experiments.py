@@ -312,6 +312,14 @@ class Dies(Mine):
     def _learn(self, utility, strategy):
         if float(utility[0]) < 1e9:  # of a number, and of nothing that is traced
             os._exit(1)
+
+
+class DiesOnce(Mine):
+    def _learn(self, utility, strategy):
+        if float(utility[0]) < 1e9 and not os.path.exists(__file__ + ".died"):
+            open(__file__ + ".died", "x")
+            os._exit(1)
+        super()._learn(utility, strategy)
 """
 
 
@@ -330,8 +338,9 @@ def test_a_rule_that_fails_costs_its_own_runs_alone(tmp_path, capfd):
 def test_a_rule_that_ends_its_process_costs_its_own_runs_alone(tmp_path):
     path = tmp_path / "ending_rules.py"
     path.write_text(bench_victim.RULE + BAD)
-    found = Experiment("kuhn_poker", f"cfr, {path}:Dies, cfr+", 10).run(tmp_path / "r", workers=2)
-    assert [run.algorithm for run in found.runs] == ["cfr", "cfr+"]
+    text = f"cfr, {path}:Dies, {path}:DiesOnce, cfr+"
+    found = Experiment("kuhn_poker", text, 10).run(tmp_path / "r", workers=2)
+    assert [run.algorithm for run in found.runs] == ["cfr", "DiesOnce", "cfr+"]
     [reason] = found.failures.values()
     assert "process ended" in reason
 
