@@ -14,6 +14,7 @@ from regretkit.cli import _types as types
 from regretkit.cli._console import Failure, Refusal, Report, reporting, write_file
 from regretkit.cli._solve import meaning_of_gap
 from regretkit.cli._types import COUNT, POSITIVE, OutputFile, option
+from regretkit.display._convergence import AXES
 from regretkit.display._style import file_of
 from regretkit.workbench import (
     Comparison,
@@ -27,8 +28,6 @@ from regretkit.workbench import (
 )
 from regretkit.workbench._experiment import suite_names
 from regretkit.workbench._names import short, split
-
-_AXES = ("iteration", "visited", "seconds")
 
 
 def _words(context: Any, parameter: Any, texts: Sequence[str]) -> list[str]:
@@ -53,7 +52,7 @@ labels = option(
     multiple=True,
     callback=_labels,
 )
-against = option("--against x", "The axis of the figure.", click.Choice(_AXES), default="iteration")
+against = option("--against x", "The axis of the figure.", click.Choice(AXES), default="iteration")
 experiment = types.together(
     click.argument("games", metavar="[GAME]...", nargs=-1),
     option(

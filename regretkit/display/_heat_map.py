@@ -12,6 +12,7 @@ from regretkit._util._validate import check_kind, quote, whole_number
 from regretkit.display._style import (
     LONGEST,
     axes_for,
+    font_size,
     label_axes,
     plain,
     require_matplotlib,
@@ -121,20 +122,14 @@ def _rows(profile: Profile, places: Iterable[Place] | None) -> list[_Row]:
     return rows
 
 
-def _em() -> float:
-    """Return the font size in inches."""
-    import matplotlib as mpl
-
-    return float(mpl.rcParams["font.size"]) / 72.0
-
-
 def _size(columns: Sequence[str], rows: Sequence[_Row]) -> tuple[float, float]:
     """Return the width and height of a figure in inches."""
     longest, cell = max(len(row.label) for row in rows), 4.5 if len(columns) <= _WIDE else 1.7
     width = 13.5 + 0.54 * longest + cell * len(columns)
     header_height = 8.0 + (0.6 * min(max(map(len, columns)), LONGEST) if _upright(columns) else 0.0)
     lines = max((1.95 if len(rows) <= _FEW else 1.25) * len(rows), 13.0)
-    return _em() * width, _em() * header_height + min(_em() * lines, _HIGHEST)
+    em = font_size() / 72.0
+    return em * width, em * header_height + min(em * lines, _HIGHEST)
 
 
 def _upright(columns: Sequence[str]) -> bool:
@@ -186,7 +181,7 @@ def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
     ax.spines[:].set_visible(False)
     names, centers = list(map(plain, columns)), np.arange(len(columns)) + 0.5
     ax.set_xticks(centers, names, rotation=90 if _upright(columns) else 0)
-    shown = range(0, len(rows), max(1, math.ceil(len(rows) * _em() / _height(ax))))
+    shown = range(0, len(rows), max(1, math.ceil(len(rows) * font_size() / 72.0 / _height(ax))))
     ax.set_yticks([i + 0.5 for i in shown], [rows[i].label for i in shown], fontsize="small")
 
 

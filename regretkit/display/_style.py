@@ -163,11 +163,16 @@ def label_log_axis(axis: "Axis") -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def text_size() -> float:
-    """Return the size of the text in drawings of games, in points."""
+def font_size() -> float:
+    """Return matplotlib's font size in points."""
     import matplotlib as mpl
 
-    return float(0.9 * mpl.rcParams["font.size"])
+    return float(mpl.rcParams["font.size"])
+
+
+def text_size() -> float:
+    """Return the size of the text in drawings of games, in points."""
+    return 0.9 * font_size()
 
 
 def width_of(text: str, size: float, weight: str = "normal") -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from regretkit._util._validate import above_zero, quote
 from regretkit.display._convergence import AT_EQUILIBRIUM, LABELS, draw_curves
 from regretkit.display._style import (
+    font_size,
     label_log_axis,
     number,
     plain,
@@ -157,13 +158,6 @@ def draw(
         return _panels(results, x, y, inches, _PANEL if on_paper else 3.2)
 
 
-def _em() -> float:
-    """Return the font size in points."""
-    import matplotlib as mpl
-
-    return float(mpl.rcParams["font.size"])
-
-
 def _figure(width: float, panels: int, ratio: float, panel: float) -> tuple["Figure", list["Axes"]]:
     from matplotlib.figure import Figure
 
@@ -180,7 +174,7 @@ def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
     """Add one legend above all panels, with as many columns as fit."""
     pairs = [zip(*ax.get_legend_handles_labels(), strict=True) for ax in axes]
     found = {label: handle for handles in pairs[::-1] for handle, label in handles}
-    size = _em()
+    size = font_size()
     widest = max(width_of(label, size) for label in found) + 4.5 * size
     columns = max(1, min(len(found), int(72 * figure.get_figwidth() / widest)))
     rows = math.ceil(len(found) / columns)
@@ -197,7 +191,7 @@ def _panels(results: Comparison, x: str, y: str, width: float | None, panel: flo
     looks = {name: place for place, name in enumerate(results.algorithms)}
     figure, axes = _figure(width, len(curves), 0.85 if len(curves) > 1 else 0.65, panel)
     columns = math.ceil(len(curves) / math.ceil(len(curves) / max(1, round(width / panel))))
-    letters = max(12, int((72 * width / columns - 4.5 * _em()) / (0.53 * _em())))
+    letters = max(12, int((72 * width / columns / font_size() - 4.5) / 0.53))
     for ax, (game, runs) in zip(axes, curves.items(), strict=True):
         ordered = {name: runs[name] for name in results.algorithms if name in runs}
         draw_curves(ax, ordered, x, y, looks=looks)
