@@ -521,8 +521,9 @@ class Regularized(SingleMinimizerCircuit):
         r <-  x  after iterations k, 2 k, ...
 
     At first r is the first strategy. With ``u - mu (x - r)`` and ``CFR`` this is the reward
-    transformation of RTCFR+. Subtract the slope of a convex function psi, and the minimizer's
-    regret bounds the regret of the payoffs ``<u, x> - psi(x)``. The regret of u has no bound.
+    transformation of RTCFR+. If ``change`` subtracts the slope of a convex function psi, the
+    minimizer's regret bounds the regret of the payoffs ``<u, x> - psi(x)``. The regret of u has no
+    bound.
 
     Parameters
     ----------

@@ -93,7 +93,8 @@ class RayExecutor(Executor):
     """Executes functions on a Ray cluster, for ``Experiment.run(executor=RayExecutor())``.
 
     Ray repeats the tasks of a dead node. All nodes need the same version of regretkit, and the
-    modules and game files of a task. Files of ``file.py:Name`` are sent to them.
+    modules and game files of a task. Those named as ``file.py:Name`` are
+    sent to them.
 
     Parameters
     ----------
