@@ -1,6 +1,5 @@
 """Base classes of circuits, and checks of their parts."""
 
-import abc
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -94,9 +93,9 @@ class SingleMinimizerCircuit(Circuit):
         minimizer = self.minimizer.on_domain(simplices)
         return None if minimizer is None else evolve(self, minimizer=minimizer)
 
-    @abc.abstractmethod
     def _transform(self, strategy: Vector) -> Vector:
-        """Return the circuit's strategy for the minimizer's strategy, a new array."""
+        """Return the circuit's strategy for the minimizer's, a new array, by default the same."""
+        return strategy.copy()
 
     def _inner(self, utility: Vector) -> Vector:
         """Return the minimizer's utility for the circuit's utility, by default the same."""

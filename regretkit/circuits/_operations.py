@@ -363,9 +363,6 @@ class Restart(SingleMinimizerCircuit):
             if self.minimizer._tracker is not None:
                 self.minimizer._tracker.begin_period()
 
-    def _transform(self, strategy: Vector) -> Vector:
-        return strategy.copy()
-
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 
@@ -432,9 +429,6 @@ class Discount(SingleMinimizerCircuit):
         self.minimizer.observe_utility(weight * utility)
         if self._tracker is not None:
             self._tracker.record_weighted(weight, utility, strategy)
-
-    def _transform(self, strategy: Vector) -> Vector:
-        return strategy.copy()
 
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
@@ -576,9 +570,6 @@ class Regularized(SingleMinimizerCircuit):
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return None
-
-    def _transform(self, strategy: Vector) -> Vector:
-        return strategy.copy()
 
     def _inner(self, utility: Vector) -> Vector:
         return self.change(utility, self.next_strategy(), self.reference)

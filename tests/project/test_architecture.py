@@ -153,10 +153,10 @@ HOOKS = {  # the concrete methods that subclasses may override
     "SimplexRule": "on_domain",
     "RegretRule": "_expect _learn _propose accumulate link",
     "Proximal": "_point",
-    "SingleMinimizerCircuit": "_inner _learn on_domain",
+    "SingleMinimizerCircuit": "_inner _learn _transform on_domain",
     "DeviationSet": "regret",
     "StrategySet": "_key contains gain project value",
-    "DecisionDAG": "_depths _level _ran reach",
+    "DecisionDAG": "_depths _ran reach",
     "Simplices": "add best_response bisect block coordinates cumulate dot expectation max newton "
     "norm normalize project regret repeat select softmax sort sum uniform",
     "Game": "_outcomes _value coarsen constant_sum deals history payoff_bounds realization "
