@@ -170,7 +170,8 @@ def draw_curves(
     if empty or starts_at_equilibrium(y, heights):
         note = AT_EQUILIBRIUM if starts_at_equilibrium(y, heights) else "zero or less throughout"
         place = 0.5, 0.5 if empty else 0.06
-        ax.text(*place, note, transform=ax.transAxes, ha="center", va="center")
+        look: Any = {"ha": "center", "va": "center", "fontsize": "small"}
+        ax.text(*place, note, transform=ax.transAxes, **look)
     if empty and ax.get_xscale() == "log":
         places = np.concatenate(across)
         ax.set_xlim(0.9 * places[places > 0.0].min(), 1.1 * places.max())
