@@ -517,7 +517,7 @@ class Regularized(SingleMinimizerCircuit):
     At first r is the first strategy. With ``u - mu (x - r)`` and ``CFR`` this is the reward
     transformation of RTCFR+. If ``change`` subtracts the slope of a convex function psi, the
     minimizer's regret bounds the regret of the payoffs ``<u, x> - psi(x)``. The regret of u has no
-    bound.
+    bound. Predictions change as if x were r.
 
     Parameters
     ----------
@@ -572,7 +572,8 @@ class Regularized(SingleMinimizerCircuit):
         return None
 
     def _inner(self, utility: Vector) -> Vector:
-        return self.change(utility, self.next_strategy(), self.reference)
+        # For predictions: the next strategy depends on them
+        return self.change(utility, self.reference, self.reference)
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.minimizer.observe_utility(self.change(utility, strategy, self.reference))

@@ -158,6 +158,7 @@ WRAPPERS = [
     partial(c.Discount, weight=lambda t: float(t)),
     c.LastIterateByAveraging,
     partial(c.ExplorationMixture, gamma=0.1),
+    partial(c.Regularized, change=lambda u, x, r: u - 0.1 * (x - r), every=5),
     constrained,
 ]
 

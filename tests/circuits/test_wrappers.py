@@ -143,10 +143,10 @@ def test_costs_of_distance_move_the_equilibrium_of_matching_pennies_as_computed(
 
 
 @each_predictive
-def test_a_prediction_is_changed_at_the_strategy_without_it(make):
+def test_a_prediction_is_changed_at_the_reference(make):
     first, second = Regularized(make(3), lambda u, x, r: u - x), make(3)
     for utility, prediction in np.random.default_rng(8).normal(size=(20, 2, 3)):
-        second.expect_utility(prediction - first.next_strategy())
+        second.expect_utility(prediction - first.reference)
         first.expect_utility(prediction)
         x = second.next_strategy()
         np.testing.assert_allclose(first.next_strategy(), x, atol=1e-12)
