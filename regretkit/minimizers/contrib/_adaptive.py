@@ -138,7 +138,7 @@ class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     References
     ----------
     Meng, Yang, Zhang, Ge and Gao (2026), "Faster game solving via asymmetry of step sizes", AAAI,
-    arXiv:2503.12770, equations 4 and 10, with the last regret in place of v.
+    equation 3; arXiv:2503.12770.
     """
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
