@@ -138,7 +138,7 @@ class Quadratic(Power):
 
 
 @frozen
-class Delayed(Power):
+class Delayed(Averaging):
     """Polynomial weights after a delay: w_t = t^power for t > delay.
 
     Earlier weights are ``1e-200 t^power``. So a run that ends during the delay has an average, and
@@ -158,14 +158,12 @@ class Delayed(Power):
     [1e-200, 4e-200, 9.0]
     """
 
+    power: float = field(validator=[finite, ge(-1.0), le(40.0)])
     delay: int = field(validator=at_least_one, kw_only=True)
 
     def weight(self, t: int, horizon: int | None) -> float:
         weight: float = float(t) ** self.power
         return weight if t > self.delay else 1e-200 * weight
-
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return Averaging.weights(self, first, count, horizon)
 
 
 @frozen

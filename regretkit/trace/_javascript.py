@@ -7,6 +7,7 @@ on the iteration, become one more function.
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from regretkit.trace._graph import ELEMENTWISE, Node, nodes_of, number, number_after, number_before
 from regretkit.trace._kernel import Kernel, Schedule
@@ -89,8 +90,7 @@ def functions_as_javascript(kernel: Kernel) -> str:
     return "\n\n".join(map(_function, ast.parse(kernel.source).body))
 
 
-def _function(node: ast.stmt) -> str:
-    assert isinstance(node, ast.FunctionDef)
+def _function(node: Any) -> str:
     arguments = ", ".join(argument.arg for argument in node.args.args)
     return "\n".join([f"function {node.name}({arguments}) {{", *_block(node.body, set()), "}"])
 
