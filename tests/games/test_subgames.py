@@ -264,6 +264,31 @@ def test_gifts_allow_what_other_gadgets_forbid(coin_toss):
     assert subgame.margins(glued) == pytest.approx([1 / 4, 1 / 4])
 
 
+def test_gifts_add_up_on_the_way():
+    game, blueprint = leduc_poker(), random_profile(leduc_poker(), 4)
+    tree, domain, path = game.tree, game.domains[0], ("Jh", "Ks", "c", "r", "r", "c", "Qh")
+    best, counts = domain.best_values(game.utility(0, blueprint)), []
+    plain, reach = (
+        Subgame(game, path, blueprint, player=1, gadget=gadget)
+        for gadget in ("max-margin", "reach")
+    )
+    for root, border in zip(reach.roots.tolist(), reach.border.tolist(), strict=True):
+        gifts, history = [], root
+        while history > 0:
+            parent, action = int(tree.parent[history]), int(tree.action[history])
+            if tree.player[parent] == 0:
+                number = int(tree.information_set[parent])
+                first = int(domain.first_sequence[number])
+                values = best[first : first + domain.sizes[number]]
+                members = np.flatnonzero((tree.player == 0) & (tree.information_set == number))
+                weight = sum(weigh(game, 1, blueprint, h) for h in members.tolist())
+                gifts.append((values.max() - values[action]) / weight)
+            history = parent
+        assert reach.values[border] - plain.values[border] == pytest.approx(sum(gifts), abs=1e-12)
+        counts.append(np.count_nonzero(gifts))
+    assert max(counts) == 2  # of both decisions before the subgame
+
+
 def test_gadgets_of_coin_toss_are_the_trees_built_by_hand(coin_toss):
     blueprint = guess(coin_toss, 0.125, (0.75, 0.25))
     sides, names = ("heads", "tails"), {"labels": [["h", "t"], ["g"]]}
