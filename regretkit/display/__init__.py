@@ -23,6 +23,7 @@ _LATER = {
     "_convergence": "Curve convergence",
     "_games": "draw_game",
     "_heat_map": "heat_map range_grid",
+    "_page": "Page page",
     "_trajectories": "simplex trajectories",
 }
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from regretkit.display._games import draw_game as draw_game
     from regretkit.display._heat_map import heat_map as heat_map
     from regretkit.display._heat_map import range_grid as range_grid
+    from regretkit.display._page import Page as Page
+    from regretkit.display._page import page as page
     from regretkit.display._trajectories import simplex as simplex
     from regretkit.display._trajectories import trajectories as trajectories
 else:

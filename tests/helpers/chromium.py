@@ -14,7 +14,7 @@ import pytest
 
 # Before a page's own scripts: what goes wrong is kept, what is not found as well.
 ERRORS = """<script>
-const errors = [];
+var errors = []; // also as frame.contentWindow.errors
 addEventListener("error", e => errors.push(e.message || `not loaded: ${e.target.outerHTML}`), true);
 addEventListener("unhandledrejection", e => errors.push(String(e.reason)));
 addEventListener("securitypolicyviolation", e => errors.push(e.blockedURI));
