@@ -1,7 +1,8 @@
-"""``regretkit games``, ``show``, ``convert`` and ``trace``: games and rules."""
+"""``regretkit games``, ``show``, ``convert``, ``trace`` and ``page``: games and rules."""
 
 import inspect
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ from regretkit.cli import _types as types
 from regretkit.cli._console import Failure, Report, reason, reporting, write_file
 from regretkit.cli._types import COUNT, GAME_HELP, GameType, NamedGame, option
 from regretkit.display._games import game_figure, size_rows, sizes, table_lines, tree_lines
-from regretkit.display._style import aligned, file_of
-from regretkit.games import NormalFormGame
+from regretkit.display._style import aligned, file_of, title_of
+from regretkit.games import NormalFormGame, Profile
 from regretkit.games.public import PublicGame
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, as_javascript, describe_kernel, find_kernel
-from regretkit.workbench._names import algorithm_of, load_game
+from regretkit.workbench._names import algorithm_of, load_game, short
 
 RULES_ALONE = {"phantom_tic_tac_toe": games.PhantomTicTacToe}
 """Games of the catalogue without a tree."""
@@ -157,3 +158,39 @@ def show_trace(name: str, driver: bool, javascript: bool) -> int:
         found += [_walks.backward, _walks.gather, _walks.value_of, _walks.forward]
         text = "\n\n".join([text, "driver:", *map(inspect.getsource, found)])
     return Report({"name": name, "text": text}, text.splitlines()).write()
+
+
+@click.command("page", short_help="Write a page that runs algorithms.", epilog=GAME_HELP)
+@click.argument("shown", metavar="GAME|STRATEGY")
+@click.argument("algorithms", metavar="[ALGORITHMS]...", nargs=-1)
+@option("--out", "The page, as .html.", types.OutputFile(".html"), default="page.html")
+@option("--title", "The title of the page.")
+@option("--iterations", "Iterations of runs that are recorded.", COUNT, default=1_000)
+@types.as_json
+def write_page(
+    shown: str, algorithms: tuple[str, ...], out: Path, title: str | None, iterations: int
+) -> int:
+    """Write one HTML page that runs algorithms on a game, or shows a strategy.
+
+    The page runs the rules in the browser, without a server or network. ALGORITHMS are names such
+    as cfr+ or rules of yours as my_rule.py:MyRule. STRATEGY is a file of solve --out, in .json.
+    """
+    from regretkit.display import page  # slow to import
+
+    words = ["page", shown, *algorithms, "--out", out.name]
+    words += ["--title", title] if title else []
+    command = shlex.join(["regretkit", *words])
+    if shown.endswith(".json"):
+        with reporting("STRATEGY"):
+            if algorithms:
+                raise ValueError("is shown without algorithms; pass a GAME to run them")
+            made = page(Profile.from_json(shown), title=title, command=command)
+    else:
+        game = GameType().convert(shown, click.Argument(["game"]), None)
+        with reporting("ALGORITHMS"):
+            listed = {title_of(short(text)): algorithm_of(text) for text in algorithms}
+            made = page(game.played, listed, title=title, iterations=iterations, command=command)
+    write_file(out, made.html.encode())
+    report = Report({"out": str(out), "characters": len(made.html)})
+    report.add(f"page written to {out}")
+    return report.write()

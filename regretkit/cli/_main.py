@@ -11,7 +11,7 @@ import click
 from regretkit.cli._compare import bench, compare, figure, report
 from regretkit.cli._console import DONE, FAILED, say
 from regretkit.cli._evaluate import evaluate, exact, verify
-from regretkit.cli._games import convert, list_games, show_game, show_trace
+from regretkit.cli._games import convert, list_games, show_game, show_trace, write_page
 from regretkit.cli._play import play
 from regretkit.cli._solve import resume, solve
 
@@ -30,7 +30,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "s
 @click.group(
     commands=[
         *(list_games, show_game, solve, resume, evaluate, play, exact, verify, convert),
-        *(compare, bench, figure, report, show_trace),
+        *(compare, bench, figure, report, show_trace, write_page),
     ],
     epilog=_EXIT_CODES,
     context_settings=_SETTINGS,

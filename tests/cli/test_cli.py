@@ -115,6 +115,20 @@ def test_a_rule_is_shown_as_it_is_traced(report):
     assert "let s0 = state[0]" in report("trace", MINE, "--javascript")["text"]
 
 
+def test_pages_run_algorithms_or_show_a_strategy(report):
+    found = report("page", "kuhn_poker", "cfr+", MINE, "--out", "page.html", "--title", "Mine")
+    page = Path("page.html").read_text()
+    assert found == {"out": "page.html", "characters": len(page)}
+    assert "<title>Mine</title>" in page
+    assert f"page kuhn_poker cfr+ {MINE} --out page.html --title Mine" in page.replace("'", "")
+    assert '"label":"CFR+"' in page
+    report("solve", "kuhn_poker", "--iterations", "5", "--out", "kuhn.json")
+    report("page", "kuhn.json", "--out", "strategy.html")
+    shown = Path("strategy.html").read_text()
+    assert "<title>Kuhn poker</title>" in shown
+    assert "function showSolution" in shown
+
+
 # solve
 
 
@@ -373,6 +387,11 @@ def test_many_algorithms_on_many_games_make_one_tidy_table(run, report):
         ("exact chicken --finish", 2, "need a two-player zero-sum game"),
         ("convert hold_em a.efg", 2, "OUT"),
         ("trace rules.py:quits", 2, "NAME: .*SystemExit"),
+        ("page kuhn_poker --out a.html", 2, "ALGORITHMS: algorithms must have at least one"),
+        ("page kuhn_poker cfrr --out a.html", 2, "ALGORITHMS: .*'cfr'"),
+        ("page kuhn.json cfr", 2, "STRATEGY: is shown without algorithms"),
+        ("page kuhn cfr --out a.html", 2, "GAME: .*kuhn_poker"),
+        ("page kuhn_poker cfr --out a.txt", 2, "--out: must end in .html"),
         ("trace rules.py:Breaks", 1, "cannot be traced"),
         ("compare kuhn_poker --algorithms dcfr(alpha=2:1:1)", 2, "no points"),
         ("play kuhn_poker uniform uniform uniform", 2, "STRATEGY"),
