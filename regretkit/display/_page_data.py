@@ -48,8 +48,9 @@ _RECORDED = 40_000
 """Most numbers of a recorded run."""
 _STOPS = {1: 9, 2: 7, 3: 3}
 """Values of each hyperparameter, by the number of hyperparameters; others are fixed."""
+_POWERS = (Power, Uniform, Linear, Quadratic, Delayed)
 _FACTORS = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0)
-_AROUND_ZERO = (-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 2.0)
+_AROUND_ZERO = {-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 2.0}
 
 
 # Games
@@ -111,7 +112,7 @@ def _rows(game: ExtensiveFormGame) -> list[dict[str, list[float]]]:
     return found
 
 
-def _leaves(game: NormalFormGame | ExtensiveFormGame) -> dict[str, list[list[float]]]:
+def _leaves(game: NormalFormGame | ExtensiveFormGame) -> dict[str, Any]:
     if isinstance(game, ExtensiveFormGame):
         return {"sequences": game.sequences.tolist(), "payoffs": game.payoffs.tolist()}
     sequences = 1 + np.indices(game.payoffs.shape[1:]).reshape(game.players, -1)
@@ -276,7 +277,7 @@ def _averagings(default: Averaging, horizon: int) -> list[dict[str, Any]]:
 
 
 def _averaging(scheme: Averaging, horizon: int) -> dict[str, Any]:
-    if type(scheme) in (Power, Uniform, Linear, Quadratic, Delayed) and isinstance(scheme, Power):
+    if type(scheme) in _POWERS and isinstance(scheme, Power | Delayed):
         names = {0.0: "uniform", 1.0: "linear", 2.0: "quadratic"}
         label = names.get(scheme.power, f"t to the power {scheme.power:g}")
         delay = scheme.delay if isinstance(scheme, Delayed) else 0
@@ -363,11 +364,12 @@ def _choices(rule: RegretMinimizer) -> dict[str, Any]:
 def _nearby(default: float, count: int) -> list[float]:
     if math.isinf(default):
         return [0.0, 0.5, 1.0, 2.0, 4.0, 8.0][:count]
-    values = [default * factor for factor in _FACTORS] if default else [*_AROUND_ZERO]
+    values = {float(f"{default * factor:.3g}") for factor in _FACTORS} if default else _AROUND_ZERO
     if isinstance(default, int):
-        values = sorted({round(value) for value in values})
-    middle = values.index(default)
-    return values[max(middle - count // 2, 0) : middle + count // 2 + 1]
+        values = {*map(round, values)}
+    ordered = sorted({*values, default})
+    middle = ordered.index(default)
+    return ordered[max(middle - count // 2, 0) : middle + count // 2 + 1]
 
 
 def _traced(rule: RegretMinimizer, chosen: Mapping[str, Any]) -> bool:

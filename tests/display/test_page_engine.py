@@ -35,6 +35,17 @@ GAMES = {
     "table": rk.NormalFormGame(np.random.default_rng(3).integers(-3, 4, (3, 2, 3, 2))),
 }
 
+# Three values, 0.1, 0.2 and -0.3, cancel but for rounding.
+GAMES["cancelling"] = rk.games.read_efg("""EFG 2 R "Cancelling" { "A" "B" }
+    p "" 2 1 "look" { "on" "off" } 0
+    p "" 1 1 "start" { "risk" "stay" } 0
+    c "" 1 "" { "x" 1/4 "y" 1/4 "z" 1/2 } 0
+    p "" 1 2 "x" { "l" "r" } 0 t "" 1 "" { 0.4 0 } t "" 2 "" { 0.4 0 }
+    p "" 1 3 "y" { "l" "r" } 0 t "" 3 "" { 0.8 0 } t "" 4 "" { 0.8 0 }
+    p "" 1 4 "z" { "l" "r" } 0 t "" 5 "" { -0.6 0 } t "" 6 "" { -0.6 0 }
+    t "" 7 "" { 0 0 }
+    t "" 8 "" { 0 0 }""")
+
 MAIN = """
 function main({game, algorithm, times, settings}) {
   const run = startRun(game, algorithm, settings), players = game.players.map((_, k) => k);
@@ -171,7 +182,8 @@ def test_different_rules_at_different_points():
 
 
 def test_a_snapshot_brings_a_run_back():
-    data, scripts = page_of(GAMES["kuhn"], "pcfr+")
+    """The rule restarts after numbers of iterations, which it counts itself."""
+    data, scripts = page_of(GAMES["kuhn"], ALL["DoublingHedge"])
     main = """
     function main({game, algorithm}) {
       const run = startRun(game, algorithm);
@@ -266,12 +278,13 @@ def test_what_is_not_traced_is_recorded():
         assert "rules" not in shown
         times = shown["recorded"]["iterations"]
         assert (times[:3], times[-1]) == ([0, 1, 2], HORIZON)
-        seen = played(game, algorithm, [0, 1, HORIZON + 50])
-        run = Algorithm(algorithm).start(game, horizon=HORIZON).run(HORIZON)
-        for own, expected in zip(seen[-1]["average"], behaviors(run.average), strict=True):
-            np.testing.assert_allclose(own, expected, rtol=0.0, atol=1e-6)
-        gains = best_response_gains(game, run.average)
-        np.testing.assert_allclose(seen[-1]["gains"]["average"], gains, rtol=0.0, atol=1e-12)
+        run = Algorithm(algorithm).start(game, horizon=HORIZON)
+        for t, found in zip((1, HORIZON), played(game, algorithm, [1, HORIZON + 50]), strict=True):
+            run.run(t - run.iteration)
+            for own, expected in zip(found["average"], behaviors(run.average), strict=True):
+                np.testing.assert_allclose(own, expected, rtol=0.0, atol=1e-6)
+            gains = best_response_gains(game, run.average)
+            np.testing.assert_allclose(found["gains"]["average"], gains, rtol=0.0, atol=1e-12)
 
 
 # Pages

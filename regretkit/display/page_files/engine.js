@@ -394,7 +394,7 @@ class Run extends Strategies {
   accumulate() {
     const weight = this.weightAt(this.t), discards = weight === Infinity;
     const added = discards ? 1 : weight;
-    this.weight = discards ? 1 : this.weight + weight;
+    this.weight += added;
     this.totals.forEach((total, player) => {
       const strategy = this.sequences[player];
       if (discards) total.fill(0);
