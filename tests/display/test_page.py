@@ -11,7 +11,7 @@ from chromium import driven
 import regretkit as rk
 from regretkit import display
 from regretkit.evaluation import best_response_gains
-from regretkit.games import kuhn_poker, matrix_game
+from regretkit.games import hold_em, kuhn_poker, matrix_game
 
 HANDS = ["rock", "paper", "scissors"]
 PAYOFFS = [[0, -1, 1], [1, 0, -2], [-1, 2, 0]]
@@ -237,6 +237,33 @@ async function look({page, width}) {
 }
 """
 
+SOLUTION = """
+async function look({page, width, label}) {
+  const seen = {};
+  await load(page, width);
+  const root = frame.contentDocument.documentElement;
+  seen.wider = root.scrollWidth - root.clientWidth;
+  seen.title = texts("h1");
+  if (label) {
+    seen.all = all(".set").length;
+    await put(find("input[type=search]"), label);
+    seen.found = texts(".set h3");
+    seen.shares = texts(".set b").map(Number);
+  } else {
+    const cell = name => all(".cell").find(node => node.textContent.startsWith(name));
+    seen.path = [texts(".path button")];
+    await click(cell("AA"));
+    seen.hands = texts(".combos tbody th");
+    await click(all(".modes button")[1]);
+    seen.value = cell("AA").querySelector(".value").textContent;
+    await click(all(".turn .choices button")[1]);
+    seen.path.push(texts(".path button"));
+  }
+  seen.errors = frame.contentWindow.errors;
+  return seen;
+}
+"""
+
 FRAMED = """
 async function look({page}) {
   await load(page + "#view=embed", 700);
@@ -258,6 +285,12 @@ def folder(tmp_path_factory) -> Path:
     }
     for name, (game, algorithms) in games.items():
         display.page(game, algorithms, command="regretkit page").save(folder / f"{name}.html")
+    recorded = display.page(kuhn_poker(), ["cfr+", "efce"], iterations=150)
+    recorded.save(folder / "recorded.html")
+    river = hold_em("Ks Th 7s 4d 2s", ("AA,KK", "QQ,JTs"), pot=100, stack=200, bets="50%")
+    for name, game in {"river": river, "leduc": rk.load("leduc_poker")}.items():
+        average = rk.solve(game, "cfr+", iterations=20).average
+        display.page(average).save(folder / f"{name}.html")
     display.page(hostile, ["cfr", "cfr+"], title=names["game"]).save(folder / "hostile.html")
     return folder
 
@@ -396,6 +429,31 @@ def test_a_link_holds_all_choices(folder, page, width):
     assert seen["copied"][0] == seen["link"]
     assert {*seen["said"]} == {"Copied"}
     assert seen["wrong"][0] == 100
+
+
+def test_a_recorded_run_is_played_back(folder):
+    seen = used(folder, WATCH, "recorded", width=1280)
+    time, *shown = seen["back"]
+    expected = []
+    for name in ("cfr+", "efce"):
+        run = rk.solve(kuhn_poker(), name, iterations=time)
+        expected += [rk.nash_conv(run.game, run.average), run.game.value(run.average)[0]]
+    assert np.allclose(list(map(number, shown)), expected, rtol=0.05, atol=1e-6)
+    assert seen["speeds"][-1] == ["Play", "Play", 150]  # the last iteration that was recorded
+
+
+def test_stored_profiles_are_looked_through(folder):
+    river = used(folder, SOLUTION, "river", width=390)
+    assert river["wider"] <= 0
+    assert river["path"] == [["root"], ["root", "bet 50"]]
+    assert len(river["hands"]) == 6
+    assert all(hand.count("A") == 2 for hand in river["hands"])
+    assert 0 < float(river["value"]) < 200
+    leduc = used(folder, SOLUTION, "leduc", width=1280, label="Js:cr")
+    assert leduc["title"] == ["Leduc poker"]
+    assert 0 < len(leduc["found"]) < leduc["all"]
+    assert all("Js:cr" in label for label in leduc["found"])
+    assert sum(leduc["shares"]) == pytest.approx(len(leduc["found"]), abs=1e-3)
 
 
 def test_a_frame_is_as_high_as_its_page(folder):

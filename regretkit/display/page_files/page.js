@@ -106,7 +106,7 @@ function column(page, algorithm, k, choose) {
   const tree = drawsTree(page.game) ? gameTree(page.game) : null, table = element("table", { class: "bars" });
   const three = triangle(look), paths = lineChart({ label: "Probabilities, thick: average", height: 190 });
   const regrets = lineChart({ label: "Regrets", height: 190 });
-  const note = algorithm.recorded ? `The page plays back what Python recorded. ${algorithm.reason ?? ""}` : "";
+  const note = algorithm.recorded ? `The page plays back a run in Python: ${algorithm.reason}.` : "";
   const node = element("article", { "aria-label": label }, element("h3", { class: look }, label), numbers,
     element("p", { class: "note" }, note), tree && tree.node, tree && at,
     element("div", { class: "pictures" }, three.node, paths.node, regrets.node, table));
