@@ -108,7 +108,10 @@ async function look({page, width}) {
     seen.branches = all("article:first-child .branch")
       .map(path => Number(path.getAttribute("stroke-width")));
   }
-  seen.triangles = all(".triangle:not([hidden])").length;
+  const points = path => path.getAttribute("d").slice(1).split("L")
+    .map(point => point.split(" ").map(Number));
+  seen.triangles = all(".triangle:not([hidden]) .thin.a0, .triangle:not([hidden]) .thick.a0")
+    .map(points);
   seen.errors = frame.contentWindow.errors;
   return seen;
 }
@@ -120,7 +123,7 @@ async function look({page, width}) {
   await load(page, width);
   seen.lines = [lines("even").length, lines("bound").length, lines("dotted").length];
   await click("#last");
-  seen.dotted = lines("dotted").length;
+  seen.dotted = [lines("dotted").length, lines("dotted").includes(lines("even")[0])];
   const before = numbers(), reset = [];
   seen.changes = [];
   for (let k = 0; k < all("fieldset").length; k++) {
@@ -166,6 +169,8 @@ async function look({page, width}) {
   seen.piece = shown();
   const sums = () => texts(".sum p b").map(text => Number(text.replace("\\u2212", "-")));
   seen.sums = [sums()];
+  const width_of = bar => Number.parseFloat(bar.style.width);
+  seen.stacks = all(".stack").map(stack => [...stack.children].map(width_of));
   await put(field("Algorithm"), 1);
   seen.sums.push(sums());
   seen.errors = frame.contentWindow.errors;
@@ -353,7 +358,12 @@ def test_every_control_of_time_and_of_information_sets_works(watched):
         assert sum(map(float, row)) == pytest.approx(1.0, abs=2e-3)
     assert float(seen["widths"].rstrip("%")) == pytest.approx(100 * float(first[0][0]), abs=0.06)
     if page == "rps":
-        assert seen["triangles"] == 3
+        current, average = seen["triangles"]  # of player 1 under CFR, until iteration 30
+        corners, game = np.array([[150, 22], [278, 244], [22, 244]]), matrix_game(PAYOFFS)
+        for back, t in ((2, 30), (3, 29)):
+            run = rk.solve(game, "cfr", iterations=t)
+            assert np.allclose(average[-back], run.average[1] @ corners, atol=0.1)
+            assert np.allclose(current[-back], run.current[1] @ corners, atol=0.1)
         assert seen["rows"] == [HANDS] * 3
     else:
         chosen, circles = seen["clicked"]
@@ -366,7 +376,8 @@ def test_choices_change_the_gap_and_back(folder, page, width):
     seen = used(folder, BEND, page, width=width)
     even, bounds, dotted = seen["lines"]
     assert dotted == 0
-    assert bounds == even == seen["dotted"] == (3 if page == "rps" else 2)
+    assert bounds == even == (3 if page == "rps" else 2)
+    assert seen["dotted"] == [even, False]
     assert seen["changes"]
     for algorithm, name, time, changed in seen["changes"]:
         assert time == 100
@@ -394,6 +405,10 @@ def test_parts_show_regrets_that_add_up(folder, page, width):
         for parts, whole in zip(sums[::2], sums[1::2], strict=True):
             assert parts >= whole * (1 - 5e-3)
     assert seen["sums"][0] != seen["sums"][1]
+    widths = [sum(stack) for stack in seen["stacks"]]
+    assert np.allclose(widths[::2], 100.0)
+    shares = np.divide(seen["sums"][0][1::2], seen["sums"][0][::2])
+    assert np.allclose(widths[1::2], 100.0 * shares, rtol=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -417,6 +432,10 @@ def test_hands_are_played_with_an_account(folder, page, width, seat):
     assert number(lost) >= 0.0
     best, _, of = could.partition(" of ")
     assert 0 <= int(best) <= int(of) == 40
+    if page == "rps":
+        answer = np.argmax(-np.array(PAYOFFS).T @ run.average[0])
+        moves = [HANDS.index(re.search(r"player 0: (\w+)", said)[1]) for said in seen["hands"]]
+        assert int(best) == sum(PAYOFFS[move][answer] < 0 for move in moves)
 
 
 @each
