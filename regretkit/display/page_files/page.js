@@ -376,5 +376,7 @@ MAIN.append(element("h1", {}, DATA.title));
 if (DATA.solution) showSolution(DATA.solution, MAIN);
 else showRuns(DATA, MAIN);
 // A page in a frame of its own site is as high as it needs to be.
-if (window.frameElement)
-  new ResizeObserver(() => { window.frameElement.style.height = `${MAIN.offsetHeight + 40}px`; }).observe(MAIN);
+if (window.frameElement) {
+  const fit = () => { window.frameElement.style.height = `${MAIN.offsetHeight + 40}px`; };
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(MAIN);
+}
