@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
@@ -31,10 +32,14 @@ on_first_run: list[Callable[[], object]] = []
 """Imports that wait for ``import_registered``."""
 
 
+_LOCK = threading.RLock()
+
+
 def import_registered() -> None:
-    """Run the waiting imports, each once."""
-    while on_first_run:
-        on_first_run.pop()()
+    """Run the waiting imports, each once; other threads wait for them."""
+    with _LOCK:
+        while on_first_run:
+            on_first_run.pop()()
 
 
 def optional(package: str, extra: str) -> ModuleType:

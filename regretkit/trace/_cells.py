@@ -17,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from regretkit.trace._graph import COMPARISONS, SIGNS, in_order, operator
-from regretkit.trace._symbols import UntraceableError
+from regretkit.trace._symbols import LOCK, UntraceableError
 
 Scalar: TypeAlias = "Cell | int | float | bool"
 Result = TypeVar("Result")
@@ -279,7 +279,14 @@ def code(
 
 # Arrays
 
-_zeros, _ones = np.zeros, np.ones  # tracing replaces these functions
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "zeros": np.zeros,
+    "ones": np.ones,
+    "empty": np.empty,
+    "full": np.full,
+}
+"""The functions that tracing replaces."""
+_zeros, _ones = np.zeros, np.ones
 
 _OF_BOOLEANS = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not"}
 _OF_BOOLEANS |= {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
@@ -298,13 +305,12 @@ _MOST_CHOICES = 256
 @contextmanager
 def tracing(cells: Recorded) -> Iterator[None]:
     """Trace within this context; arrays of ``np.zeros`` and the like then accept cells."""
-    makers = {name: getattr(np, name) for name in ("zeros", "ones", "empty", "full")}
     thread = threading.get_ident()
 
     def replaced(make: Callable[..., Any]) -> Callable[..., Any]:
         def maker(*args: Any, **options: Any) -> Any:
             symbolic = any(isinstance(arg, Cells) for arg in args)
-            if threading.get_ident() != thread or (symbolic and make is not makers["full"]):
+            if threading.get_ident() != thread or (symbolic and make is not _MAKERS["full"]):
                 return make(*args, **options)
             if symbolic:  # np.full(shape, symbol)
                 return np.broadcast_to(args[1], args[0]).copy()
@@ -313,15 +319,16 @@ def tracing(cells: Recorded) -> Iterator[None]:
 
         return maker
 
-    TRACING.cells, TRACING.decided, TRACING.taken = cells, {}, ()
-    try:
-        for name, make in makers.items():
-            setattr(np, name, replaced(make))
-        yield
-    finally:
-        for name, make in makers.items():
-            setattr(np, name, make)
-        TRACING.cells = None
+    with LOCK:
+        TRACING.cells, TRACING.decided, TRACING.taken = cells, {}, ()
+        try:
+            for name, make in _MAKERS.items():
+                setattr(np, name, replaced(make))
+            yield
+        finally:
+            for name, make in _MAKERS.items():
+                setattr(np, name, make)
+            TRACING.cells = None
 
 
 class Cells(NDArrayOperatorsMixin):

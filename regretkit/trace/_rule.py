@@ -36,6 +36,7 @@ from regretkit.trace._graph import (
 )
 from regretkit.trace._symbols import (
     KIND,
+    LOCK,
     MIXES,
     RAISED,
     STRATEGY,
@@ -266,14 +267,15 @@ def trace_rule(rule: Any) -> RuleGraph:
     """
     if not isinstance(rule.domain, Simplices) and core_path(rule) is None:
         raise UntraceableError(f"its domain is {quote(rule.domain)}, not simplices")
-    tracing = _Tracing(rule)
-    while True:
-        tracing.refuse_shared()
-        try:
-            first, other = tracing.graph(), tracing.graph()
-            break
-        except _LearnedError as found:
-            tracing.learn_too(found.path)
+    with LOCK:
+        tracing = _Tracing(rule)
+        while True:
+            tracing.refuse_shared()
+            try:
+                first, other = tracing.graph(), tracing.graph()
+                break
+            except _LearnedError as found:
+                tracing.learn_too(found.path)
     if first.strategy is not other.strategy:
         raise refusal(rule, "_propose", _UNSTEADY)
     if (first.learned, first.numbers) != (other.learned, other.numbers):

@@ -743,7 +743,8 @@ _MATH |= {name: name for name in ("trunc", "floor", "ceil", "isfinite", "isnan",
 _SYMBOLIC = {name: _scalar_function(getattr(math, name), op) for name, op in _MATH.items()}
 _LOG, _SYMBOLIC["log"] = _SYMBOLIC["log"], _log
 _ACTUAL = {id(getattr(math, name)): name for name in _SYMBOLIC}
-_LOCK = threading.RLock()
+LOCK = threading.RLock()
+"""Held while a thread traces, since it replaces functions of modules."""
 _NEW = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like")
 _ACTUAL |= {id(getattr(np, name)): name for name in _NEW}
 _ACTUAL[id(np)] = "numpy"
@@ -783,17 +784,16 @@ def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
     """
     new = {name: _new(name, trace) for name in _NEW}
     symbolic = {**_SYMBOLIC, **new, "numpy": _NumPy(new)}
-    with _LOCK:
-        try:
-            for namespace, name, value in places:
-                namespace[name] = symbolic[_ACTUAL[id(value)]]
-            RAISED.last = None
-            yield
-            if RAISED.last is not None:
-                raise RAISED.last
-        finally:
-            for namespace, name, value in places:
-                namespace[name] = value
+    try:
+        for namespace, name, value in places:
+            namespace[name] = symbolic[_ACTUAL[id(value)]]
+        RAISED.last = None
+        yield
+        if RAISED.last is not None:
+            raise RAISED.last
+    finally:
+        for namespace, name, value in places:
+            namespace[name] = value
 
 
 def _new(name: str, trace: Trace) -> Callable[..., Any]:

@@ -222,7 +222,7 @@ def test_an_array_that_is_learned_under_two_names_is_refused(name, change):
 def test_an_iterator_is_refused_and_not_advanced(make):
     rule = changing("return r * next(self.held)")
     rule.held = make()
-    with pytest.raises(UntraceableError, match=r"changes self.held"):
+    with pytest.raises(UntraceableError, match=r"sets self.held"):
         find_kernel(rule)
     assert next(rule.held) == 1
 
