@@ -221,8 +221,9 @@ def goes_on(player, seed=1, iterations=30):
     return np.array(played)
 
 
-def test_every_class_is_abstract_or_has_a_row():
-    concrete = {cls for cls in classes() if not inspect.isabstract(cls)}
+def test_every_class_is_abstract_a_base_or_has_a_row():
+    library = [cls for cls in classes() if not cls.__module__.endswith("._base")]
+    concrete = {cls for cls in library if not inspect.isabstract(cls)}
     assert concrete - {type(part) for make in ROWS.values() for part in [make()]} == set()
 
 

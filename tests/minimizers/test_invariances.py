@@ -38,7 +38,8 @@ def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
 @pytest.mark.parametrize("name", sorted(HAVE_A_UNIT))
 @pytest.mark.parametrize("exponent", [20, -20])
 def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, exponent):
-    assert RULES.keys() - SCALE_FREE == HAVE_A_UNIT | LEADERS.keys() | {"hedge", "optimistic"}
+    others = {"hedge", "optimistic", "volatility"}
+    assert RULES.keys() - SCALE_FREE == HAVE_A_UNIT | LEADERS.keys() | others
     unit = 2.0**exponent
     rate = {"floor": FLOOR * unit} if name == "stable" else {"rate": RATE / unit}
     player, second = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
