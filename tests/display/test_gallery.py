@@ -51,6 +51,6 @@ def test_every_public_figure_is_in_the_gallery():
     functions = [
         name for name in display.__all__ if callable(getattr(display, name)) and name.islower()
     ]
-    assert len(functions) == 7
+    assert len(functions) == 8
     for name in functions:
         assert f"`display.{name}`" in PAGE

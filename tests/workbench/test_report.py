@@ -157,7 +157,11 @@ def test_the_table_has_hyperparameters_and_the_command_of_each_result(seen, resu
 def test_names_are_shown_as_they_are_and_never_run():
     name = "</script><script>alert(1)</script>(a=<b>)"
     columns = {"iteration": [1, 2], "gap": [1.0, 0.5], "</script>": [1, 2]}
-    given = Comparison([ComparedRun(name, name, None, columns, command=name)])
+    identity = {"game": name, "algorithm": name, "measures": ["gap"], "iterations": 2, "seed": None}
+    identity |= dict.fromkeys(("sampling", "target_gap", "time_limit")) | {
+        "imperfect_recall": False
+    }
+    given = Comparison([ComparedRun(name, name, None, columns, identity)])
     page = html_report(given, title=name)
     ours = html_report(Comparison([ComparedRun("a", "b(c=d)", None, columns | {"gap": [1, 2]})]))
     for text in ("<script", "</script", "<b>"):
