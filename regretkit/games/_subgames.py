@@ -493,7 +493,7 @@ def _expected_payoffs(game: ExtensiveFormGame, strategies: Sequence[Vector]) -> 
 
 
 def _root_of(tree: GameTree, roots: Indices, name: str, *, closed: bool = True) -> Indices:
-    """Return the number of the root before each history or at it, -1 if there is none.
+    """Return the number of each history's root, which may be itself, and -1 without one.
 
     Raise a ValueError if a root follows another, or an information set leads out of their subgame.
     """

@@ -155,7 +155,7 @@ def _statement(statement: ast.stmt, known: set[str]) -> Iterator[str]:
         case ast.Return():
             yield "return;"
         case _:
-            raise NotImplementedError(ast.unparse(statement))
+            raise UntraceableError(f"no JavaScript for {ast.unparse(statement)!r}")
 
 
 def _assignment(target: ast.expr, value: ast.expr, known: set[str]) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _operation(node: ast.expr) -> str:
             return f"({_OPERATORS[type(op)]}{_text(operand)})"
         case ast.BoolOp(op=op, values=values):
             return f"({f' {_OPERATORS[type(op)]} '.join(map(_text, values))})"
-    raise NotImplementedError(ast.unparse(node))
+    raise UntraceableError(f"no JavaScript for {ast.unparse(node)!r}")
 
 
 def _names(node: ast.AST) -> set[str]:
