@@ -9,6 +9,7 @@ grows slower than the number of iterations.
 """
 
 import abc
+import threading
 from collections.abc import Callable, Mapping
 from inspect import get_annotations
 from typing import ClassVar, TypeAlias, final
@@ -185,12 +186,15 @@ def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretM
 
 
 _FIELD = type(field())
+_DEFINING = threading.RLock()
+"""Held while a class is changed: other threads wait until it is whole."""
 
 
 def make_fields(kind: type[RegretMinimizer]) -> None:
     """Apply ``attrs.define`` to each base class that declares fields without it."""
-    for base in reversed(kind.__mro__):
-        if not issubclass(base, RegretMinimizer) or "__attrs_attrs__" in vars(base):
-            continue
-        if get_annotations(base) or any(isinstance(value, _FIELD) for value in vars(base).values()):
-            define(base, eq=False, slots=False)
+    with _DEFINING:
+        for base in reversed(kind.__mro__):
+            if not issubclass(base, RegretMinimizer) or "__attrs_attrs__" in vars(base):
+                continue
+            if get_annotations(base) or any(isinstance(x, _FIELD) for x in vars(base).values()):
+                define(base, eq=False, slots=False)

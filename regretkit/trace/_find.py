@@ -14,7 +14,7 @@ from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
 from regretkit.trace._rule import declared, held_at, held_by, is_plain, owners, trace_rule
-from regretkit.trace._symbols import UntraceableError
+from regretkit.trace._symbols import LOCK, UntraceableError
 
 _MOST = 256
 """Maximum size of ``_SHARED``."""
@@ -91,7 +91,8 @@ def _found(rule: Any, exact: bool) -> _Found:
     kernel = _SHARED.get(key)
     if kernel is None:
         try:
-            kernel = build_kernel(trace_rule(rule), exact=exact)
+            with LOCK:  # equal nodes are one object, also between threads
+                kernel = build_kernel(trace_rule(rule), exact=exact)
         except UntraceableError as error:
             kernel = str(error)
         fixed = isinstance(kernel, Kernel) and len(kernel.further) > kernel.workspace
