@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from regretkit._compiler import (
+    LOCK,
     SYMBOL,
     CannotCompileError,
     ObjectCode,
@@ -91,8 +92,10 @@ class MachineCode:
             kinds += flat[2]
         entry = self._entries.get(kinds)
         if entry is None:
-            # A thread that came first keeps its code: another one may hold its address.
-            entry = self._entries.setdefault(kinds, self._loaded(kinds, leaves, arguments))
+            with LOCK:
+                entry = self._entries.get(kinds)  # of another thread
+                if entry is None:
+                    entry = self._entries[kinds] = self._loaded(kinds, leaves, arguments)
         return entry, leaves
 
     def address(self, *arguments: Any) -> int:

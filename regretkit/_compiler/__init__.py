@@ -51,6 +51,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regretkit._compiler._source import LOCK as LOCK
 from regretkit._compiler._source import lanes as lanes
 from regretkit._compiler._source import prefetch as prefetch
 from regretkit._compiler._source import source as source

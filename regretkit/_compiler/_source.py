@@ -3,11 +3,18 @@
 import ast
 import linecache
 import textwrap
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
+
+LOCK = threading.RLock()
+"""Held while a thread traces or compiles.
+
+Tracing replaces functions of modules, and CPython 3.11 cannot parse code in two threads at once.
+"""
 
 
 def prefetch(array: Any, k: int) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from regretkit._compiler import LOCK
 from regretkit.trace._graph import COMPARISONS, SIGNS, in_order, operator
-from regretkit.trace._symbols import LOCK, UntraceableError
+from regretkit.trace._symbols import UntraceableError
 
 Scalar: TypeAlias = "Cell | int | float | bool"
 Result = TypeVar("Result")

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 from attrs import define
 
+from regretkit._compiler import LOCK
 from regretkit._state import is_ours
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be
@@ -14,7 +15,7 @@ from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
 from regretkit.trace._rule import declared, held_at, held_by, is_plain, owners, trace_rule
-from regretkit.trace._symbols import LOCK, UntraceableError
+from regretkit.trace._symbols import UntraceableError
 
 _MOST = 256
 """Maximum size of ``_SHARED``."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from regretkit._compiler import LOCK
 from regretkit._state import Stateful, is_ours, parts
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
@@ -36,7 +37,6 @@ from regretkit.trace._graph import (
 )
 from regretkit.trace._symbols import (
     KIND,
-    LOCK,
     MIXES,
     RAISED,
     STRATEGY,

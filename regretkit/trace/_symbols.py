@@ -743,8 +743,6 @@ _MATH |= {name: name for name in ("trunc", "floor", "ceil", "isfinite", "isnan",
 _SYMBOLIC = {name: _scalar_function(getattr(math, name), op) for name, op in _MATH.items()}
 _LOG, _SYMBOLIC["log"] = _SYMBOLIC["log"], _log
 _ACTUAL = {id(getattr(math, name)): name for name in _SYMBOLIC}
-LOCK = threading.RLock()
-"""Held while a thread traces, since it replaces functions of modules."""
 _NEW = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like")
 _ACTUAL |= {id(getattr(np, name)): name for name in _NEW}
 _ACTUAL[id(np)] = "numpy"
